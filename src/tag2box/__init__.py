@@ -1,0 +1,1 @@
+"""tag2box: image tags in, object boxes out."""

@@ -1,0 +1,118 @@
+"""The command line: names the verbs, reads their settings, says errors in one sentence.
+
+No logic, and nothing heavy is imported before the verb is known: `tag2box --help` must be quick.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.metadata
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tag2box.errors import InputError, printable
+
+VERBS = {
+    "demo": "make scenes, learn from their tags, score the boxes: the whole road on one screen",
+    "check": "is this data learnable, and what is wrong with it?",
+    "evaluate": "score detections where the true boxes are known",
+}
+
+HELP = """usage: tag2box VERB [options]
+
+Image tags in, object boxes out.
+
+{verbs}
+
+`tag2box VERB --help` shows the settings of a verb and an example.
+Any setting can also stand in a TOML file: `--recipe FILE`; the command line wins.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb; the exit code is 0, 1 for a negative answer, 2 for an unusable input."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    verbs = "\n".join(f"  {name:<10} {line}" for name, line in VERBS.items())
+    if not arguments or arguments[0] in ("-h", "--help"):
+        sys.stdout.write(HELP.format(verbs=verbs))
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        sys.stdout.write(f"tag2box {importlib.metadata.version('tag2box')}\n")
+        return 0
+    try:
+        return _run(arguments[0], arguments[1:])
+    except InputError as error:
+        sys.stderr.write(f"tag2box: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("tag2box: stopped.\n")
+        return 130
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    if name not in VERBS:
+        raise InputError(name, "is not a verb", f"use one of {', '.join(VERBS)}")
+    warnings.showwarning = _show_warning
+    verb = importlib.import_module(f"tag2box.verbs.{name.replace('-', '_')}").Verb
+    return int(_settings(verb, name, arguments).run())
+
+
+def _settings(verb: type[Any], name: str, arguments: list[str]) -> Any:
+    """The verb's settings: defaults, then the recipe file, then the command line."""
+    import tyro
+
+    from tag2box.recipe import Recipe, read_recipe
+
+    arguments, recipe_file = _take_recipe(arguments)
+    recipe = read_recipe(recipe_file) if recipe_file else Recipe()
+    sections = {f.name for f in dataclasses.fields(Recipe)}
+    default = verb(
+        **{
+            f.name: getattr(recipe, f.name) if f.name in sections else tyro.MISSING
+            for f in dataclasses.fields(verb)
+            if f.name in sections or _is_required(f)
+        }
+    )
+    registry = tyro.constructors.ConstructorRegistry()
+    registry.primitive_rule(_comma_separated)
+    with registry:
+        return tyro.cli(verb, prog=f"tag2box {name}", args=arguments, default=default)
+
+
+def _comma_separated(info: Any) -> Any:
+    """Tuples of words are written a,b,c."""
+    from tyro.constructors import PrimitiveConstructorSpec
+
+    if info.type != tuple[str, ...]:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="A,B,C",
+        instance_from_str=lambda words: tuple(w.strip() for w in words[0].split(",") if w.strip()),
+        is_instance=lambda value: isinstance(value, tuple),
+        str_from_instance=lambda value: [",".join(value)],
+    )
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is field.default_factory is dataclasses.MISSING
+
+
+def _take_recipe(arguments: list[str]) -> tuple[list[str], Path | None]:
+    """The arguments without `--recipe FILE`, and the file."""
+    for index, argument in enumerate(arguments):
+        if argument.startswith("--recipe="):
+            return arguments[:index] + arguments[index + 1 :], Path(argument.partition("=")[2])
+        if argument == "--recipe":
+            if index + 1 == len(arguments):
+                raise InputError("--recipe", "no file follows", "name a TOML file")
+            return arguments[:index] + arguments[index + 2 :], Path(arguments[index + 1])
+    return arguments, None
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    sys.stderr.write(f"tag2box: warning: {printable(message)}\n")

@@ -1,0 +1,1 @@
+"""Tagged photos in: readers by format, image decoding, the doctor, generated scenes."""

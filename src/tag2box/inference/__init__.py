@@ -1,0 +1,1 @@
+"""Scores into detections: merging, test-time augmentation."""

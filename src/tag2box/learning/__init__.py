@@ -1,0 +1,1 @@
+"""Mining and losses: the equations of the paper."""

@@ -1,0 +1,1 @@
+"""The detector: backbone, region pooling and neck, heads."""

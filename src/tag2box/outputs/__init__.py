@@ -1,0 +1,1 @@
+"""Detections into files and reports."""

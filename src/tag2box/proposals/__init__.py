@@ -1,0 +1,1 @@
+"""Candidate regions: any callable image -> boxes, computed once and cached."""

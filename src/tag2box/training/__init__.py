@@ -1,0 +1,1 @@
+"""The loop, memory, schedules, checkpoints."""
