@@ -75,7 +75,7 @@ def settings_from(table: dict[str, Any], kind: type[Settings], where: object) ->
     """A settings dataclass from plain values, every key known and every value of its type."""
     _refuse_unknown_keys(table, kind, where, prefix="")
     try:
-        return msgspec.convert(table, kind)
+        return msgspec.convert(table, kind, dec_hook=lambda kind, value: kind(value))
     except msgspec.ValidationError as error:
         problem, _, key = str(error).partition(" - at `$.")
         raise InputError(
@@ -85,7 +85,7 @@ def settings_from(table: dict[str, Any], kind: type[Settings], where: object) ->
 
 def settings_to_plain(settings: Any) -> dict[str, Any]:
     """Plain values of a settings dataclass as TOML holds them; what is None is left out."""
-    plain = msgspec.to_builtins(settings)
+    plain = msgspec.to_builtins(settings, enc_hook=str)  # of a Path
     assert isinstance(plain, dict)
     return _without_none(plain)
 
