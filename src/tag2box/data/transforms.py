@@ -24,7 +24,8 @@ def resize(image: Pixels, height: int, width: int) -> Pixels:
     """The image at another size, bilinear, smoothed where it shrinks."""
     if image.shape[:2] == (height, width):
         return image
-    return np.asarray(Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR))
+    resized = Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR)
+    return np.asarray(resized, dtype=np.uint8)
 
 
 def mirror(image: Pixels) -> Pixels:
@@ -35,4 +36,4 @@ def mirror(image: Pixels) -> Pixels:
 def relight(image: Pixels, strength: float, random: np.random.Generator) -> Pixels:
     """The image under slightly other light: AlexNet's noise along the colour axes of ImageNet."""
     shift = LIGHT_DIRECTIONS @ (random.normal(0, strength, 3) * LIGHT_STRENGTHS)  # (3,) in 0..1
-    return np.clip(np.rint(image + 255 * shift), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.rint(image + 255 * shift), 0, 255), dtype=np.uint8)
