@@ -1,0 +1,68 @@
+"""How many regions to evaluate at once, and of how many to keep the inside, from free memory.
+
+R regions. "Inside" is what automatic differentiation stores between a region's pooled features and
+its neck output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psutil
+import torch
+from torch import Tensor
+
+from tag2box.models.noise import RegionNoise
+from tag2box.models.sequential import Neck
+
+LARGEST_BATCH = 512
+"""More regions at once make no device faster, they only cost memory."""
+SHARE = 0.5
+"""Of the free memory that regions may take: gradients and other programs want theirs."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """How the regions of an image are evaluated."""
+
+    regions_per_batch: int
+    kept_regions: int
+
+
+def split_for(bytes_per_region: float, regions: int, free: float) -> Split:
+    """The largest sub-batch that is useful, then as many regions kept whole as memory allows."""
+    affordable = int(SHARE * free / max(1.0, bytes_per_region))
+    batch = max(1, min(LARGEST_BATCH, affordable // 2, regions))
+    return Split(regions_per_batch=batch, kept_regions=min(regions, max(0, affordable - batch)))
+
+
+def free_memory(device: torch.device) -> int:
+    """Bytes that can be allocated on the device."""
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return free + cached
+    return int(psutil.virtual_memory().available)
+
+
+def bytes_per_region(neck: Neck, features: Tensor, box: Tensor, noise_seed: int = 0) -> float:
+    """Bytes that training stores for one region, by evaluating two and four. The box is (4,)."""
+    stored = []
+    for count in (2, 4):
+        noise = RegionNoise.of(noise_seed, count, features.device)
+        stored.append(_stored_bytes(neck, features, box.expand(count, 4).contiguous(), noise))
+    return (stored[1] - stored[0]) / 2
+
+
+def _stored_bytes(neck: Neck, features: Tensor, boxes: Tensor, noise: RegionNoise) -> int:
+    storages: dict[int, int] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        storages[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+        output = neck(features.detach().requires_grad_(), boxes, noise)
+    del output
+    return sum(storages.values())
