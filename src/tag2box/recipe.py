@@ -49,11 +49,101 @@ class ImageSettings:
 
 
 @dataclass(frozen=True)
+class TrainingSettings:
+    """How the detector learns."""
+
+    steps: int = 30_000
+    """Steps of the optimiser."""
+    images_per_step: int = 8
+    """Photos a step averages over, on all processes together."""
+    linear_rule_images: int = 8
+    """Photos a step the learning rates are meant for; other counts scale them in proportion."""
+    optimizer: Literal["sgd", "adamw"] = "sgd"
+    """SGD with momentum as in the paper, or AdamW."""
+    learning_rate: float = 0.01
+    """Of weights; biases take `bias_rate_factor` times it."""
+    bias_rate_factor: float = 2.0
+    """Learning rate of biases over that of weights; biases have no weight decay."""
+    momentum: float = 0.9
+    """Of SGD; the first beta of AdamW."""
+    weight_decay: float = 1e-4
+    """Of weights."""
+    warm_up_steps: int = 200
+    """Steps over which the learning rate rises to its value."""
+    warm_up_start: float = 1 / 3
+    """Share of the learning rate the first step starts from."""
+    schedule: Literal["step", "cosine", "constant"] = "step"
+    """How the learning rate falls."""
+    decay_at: tuple[int, ...] = (20_000, 26_000)
+    """Steps at which the `step` schedule multiplies the learning rate by `decay_by`."""
+    decay_by: float = 0.1
+    """Factor of each decay."""
+    clip_gradient: float = 0.0
+    """Longest gradient of a step; 0 leaves gradients as they are."""
+    short_sides: tuple[int, ...] = (480, 576, 688, 864, 1000, 1200)
+    """Short sides in pixels a view is drawn from."""
+    long_side: int = 2000
+    """Longest side of a view in pixels."""
+    mirror: bool = True
+    """Whether half of the views are mirrored."""
+    light: float = 0.0
+    """Strength of the light noise on colours; 0.1 is AlexNet's."""
+    regions_per_batch: int = 0
+    """Regions evaluated at once (sequential batch back-propagation); 0 chooses by free memory."""
+    kept_regions: int = 0
+    """With a fixed `regions_per_batch`: regions whose inside is kept instead of recomputed."""
+    recompute_base: bool = False
+    """Compute the base again in the backward pass too: less memory, more time."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of the forward pass; sums of losses are float32 in any case."""
+    compile: bool = False
+    """Compile base and heads with torch.compile."""
+    non_finite: Literal["stop", "skip"] = "stop"
+    """What to do at a loss that is not finite: stop with a dump, or skip the photo and count."""
+    feature_cache: Path | None = None
+    """Folder for the features of a frozen base; the user's cache folder when not named."""
+    feature_cache_gigabytes: float = 20.0
+    """Most that the cached features take on disk; 0 turns the cache off."""
+    workers: int = 2
+    """Processes that prepare photos ahead of the step."""
+    checkpoint_every: int = 500
+    """Steps between checkpoints."""
+    keep_checkpoints: int = 2
+    """Checkpoints kept, the newest."""
+    log_every: int = 10
+    """Steps between lines of metrics.jsonl."""
+    seed: int = 0
+    """Of everything random: order, views, dropout, initial weights."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to compute; auto takes a GPU when there is one."""
+
+
+@dataclass(frozen=True)
+class GameSettings:
+    """How Concrete DropBlock plays against the detector."""
+
+    play: Literal["one-pass", "alternating"] = "one-pass"
+    """Negated gradients in the same pass, or a second pass a step as in the reference."""
+    weight: float = 0.01
+    """Of the loss that Concrete DropBlock maximises."""
+    learning_rate: float = 1e-4
+    """Of Concrete DropBlock's weights; its biases take twice that."""
+    momentum: float = 0.9
+    """Of its SGD."""
+    weight_decay: float = 1e-4
+    """Of its weights."""
+    growth: float = 3.0
+    """Its learning rate is multiplied by this wherever the detector's decays."""
+
+
+@dataclass(frozen=True)
 class Recipe:
     """All settings, by section. A TOML file may set any of them."""
 
     reading: ReadingSettings = field(default_factory=ReadingSettings)
     images: ImageSettings = field(default_factory=ImageSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    game: GameSettings = field(default_factory=GameSettings)
 
 
 Settings = TypeVar("Settings")
