@@ -5,9 +5,10 @@ import difflib
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import msgspec
+import tyro
 
 from tag2box.errors import InputError
 
@@ -46,6 +47,32 @@ class ImageSettings:
     """What to do with a photo that cannot be decoded: stop, or skip it with a warning."""
     max_megapixels: float = 200.0
     """Photos larger than this are refused before they are decoded."""
+
+
+@dataclass(frozen=True)
+class ProposalSettings:
+    """Where the candidate regions come from, and which of them are used."""
+
+    source: Annotated[str, tyro.conf.arg(name="proposals", prefix_name=False)] = "selective-search"
+    """selective-search, edges, grid, file:PATH or package.module:function."""
+    mode: Literal["fast", "quality"] = "fast"
+    """Selective search: about 1,000 or about 4,000 boxes a photo."""
+    rank_seed: int = 0
+    """Selective search: seed of the order of its boxes."""
+    cache: Path | None = None
+    """Folder that computed proposals are kept in; by default below the user's cache folder."""
+    processes: int = 0
+    """Processes that compute proposals; 0 is one a core."""
+    minimum_side: float = 2.0
+    """Boxes with a shorter side, in pixels of the photo, are left out."""
+    duplicates: Literal["rounded", "exact", "keep"] = "rounded"
+    """Of equal boxes only the first is kept; `rounded` compares whole pixels."""
+    random_share: float = 1.0
+    """Share of the boxes of a photo that is drawn at random, the same each time."""
+    share_seed: int = 0
+    """Seed of that draw."""
+    maximum_count: int = 0
+    """Most boxes a photo, the first of the source's order; 0 keeps all."""
 
 
 @dataclass(frozen=True)
@@ -137,13 +164,82 @@ class GameSettings:
 
 
 @dataclass(frozen=True)
+class SceneSettings:
+    """Generated photos with known boxes."""
+
+    train: int = 200
+    """How many scenes to learn from."""
+    val: int = 100
+    """How many scenes to score on."""
+    width: int = 320
+    """Width of a scene in pixels."""
+    height: int = 240
+    """Height of a scene in pixels."""
+    difficulty: float = 0.5
+    """From 0 (large objects, apart, little else) to 1 (small, hidden, faint parts, distractors)."""
+    seed: int = 0
+    """Other scenes for another number."""
+
+
+@dataclass(frozen=True)
+class MiningSettings:
+    """How pseudo boxes are found and which regions follow them."""
+
+    method: Literal["mist", "oicr", "pcl"] = "mist"
+    """`mist` takes many boxes a tag (Alg. 1), `oicr` the best one, `pcl` centres of clusters."""
+    top_share: float = 0.15
+    """MIST: share p of the best regions of a tag that are candidates."""
+    overlap: float = 0.2
+    """MIST: IoU tau from which a candidate is dropped in favour of a better one."""
+    suppression: Literal["strict", "greedy"] = "strict"
+    """MIST: dropped by any better candidate (Alg. 1), or only by one kept itself (NMS)."""
+    graph_overlap: float = 0.4
+    """PCL: top-ranking regions of greater IoU are neighbours in the graph."""
+    clusters_per_tag: int = 5
+    """PCL: at most so many cluster centres a tag, the best-scored ones."""
+    foreground_overlap: float = 0.5
+    """IoU with its pseudo box from which a region is foreground."""
+    foreground_from: Literal["method", "at-least", "above"] = "method"
+    """Whether that IoU itself is foreground; `method`: no for OICR, yes otherwise."""
+    conflicts: Literal["score", "overlap"] = "score"
+    """Which of several pseudo boxes claims a region: the paper's highest score, or overlap."""
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """What training minimises."""
+
+    image_loss_kind: Literal["bce-with-background", "bce", "paper"] = "bce-with-background"
+    """Binary cross-entropy over C+1 or C classes (mean), or the paper's sum of -log over tags."""
+    first_student_weight: float = 3.0
+    """Factor of the first student's losses; its teacher's scores are of a smaller scale."""
+
+
+@dataclass(frozen=True)
+class MergingSettings:
+    """Which boxes of an image become its detections."""
+
+    score_threshold: float = 0.0
+    """Only boxes scored above this."""
+    overlap: float = 0.3
+    """Non-maximum suppression per class: IoU above which the lower-scored box is dropped."""
+    top: int = 100
+    """At most so many detections an image, over all classes."""
+
+
+@dataclass(frozen=True)
 class Recipe:
     """All settings, by section. A TOML file may set any of them."""
 
     reading: ReadingSettings = field(default_factory=ReadingSettings)
     images: ImageSettings = field(default_factory=ImageSettings)
+    proposals: ProposalSettings = field(default_factory=ProposalSettings)
+    scenes: SceneSettings = field(default_factory=SceneSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     game: GameSettings = field(default_factory=GameSettings)
+    mining: MiningSettings = field(default_factory=MiningSettings)
+    losses: LossSettings = field(default_factory=LossSettings)
+    merging: MergingSettings = field(default_factory=MergingSettings)
 
 
 Settings = TypeVar("Settings")

@@ -1,0 +1,196 @@
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tag2box.boxes import iou
+from tag2box.data.scene_files import FIRST_VAL, write_scenes
+from tag2box.data.scene_objects import CLASS_NAMES, HEADS, LOADS
+from tag2box.data.scene_rendering import coverage, overlap
+from tag2box.data.scenes import Challenge, Scene, extents, make_scene
+from tag2box.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def scenes() -> list[Scene]:
+    return [make_scene(i, difficulty=d) for d in (0.0, 0.5, 1.0) for i in range(25)]
+
+
+def same(one: Scene, other: Scene) -> bool:
+    return all(np.array_equal(getattr(one, f), getattr(other, f)) for f in Scene.__annotations__)
+
+
+def slow_extent(pixels: np.ndarray) -> list[int]:
+    inside = [
+        (x, y) for y in range(pixels.shape[0]) for x in range(pixels.shape[1]) if pixels[y, x]
+    ]
+    xs, ys = zip(*inside, strict=True) if inside else ((0, -1), (0, -1))
+    return [min(xs), min(ys), max(xs) + 1, max(ys) + 1]
+
+
+def test_a_scene_depends_on_its_seed_and_index_only() -> None:
+    first = make_scene(3, seed=1)
+    make_scene(2, seed=1)
+    assert same(make_scene(3, seed=1), first)
+    assert not same(make_scene(3, seed=2), first)
+    assert not same(make_scene(4, seed=1), first)
+
+
+def test_one_to_five_objects_of_one_to_three_classes(scenes: list[Scene]) -> None:
+    assert {len(s.classes) for s in scenes} == {1, 2, 3, 4, 5}
+    assert {len(s.tags) for s in scenes} == {1, 2, 3}
+    assert set().union(*(s.tags for s in scenes)) == set(range(len(CLASS_NAMES)))
+    assert set(HEADS) | set(LOADS) == set(CLASS_NAMES)
+
+
+def test_boxes_and_part_boxes_bound_what_is_visible(scenes: list[Scene]) -> None:
+    for scene in scenes[::15]:
+        for i in range(len(scene.classes)):
+            mine = scene.owners == i
+            assert scene.boxes[i].tolist() == slow_extent(mine)
+            assert scene.part_boxes[i].tolist() == slow_extent(mine & scene.parts)
+        assert not scene.parts[scene.owners < 0].any()
+
+
+def test_extents_of_an_owner_without_pixels_is_nothing() -> None:
+    owners = np.full((4, 5), -1, np.int8)
+    owners[1:3, 2:4] = 1
+    assert extents(owners, 2).tolist() == [[0, 0, 0, 0], [2, 1, 4, 3]]
+    assert extents(owners, 0).shape == (0, 4)
+
+
+def test_a_part_is_a_small_piece_of_its_object(scenes: list[Scene]) -> None:
+    boxes = np.concatenate([s.boxes for s in scenes])
+    parts = np.concatenate([s.part_boxes for s in scenes])
+    assert np.all(parts[:, :2] >= boxes[:, :2])
+    assert np.all(parts[:, 2:] <= boxes[:, 2:])
+    overlap = np.diag(iou(boxes, parts))
+    assert np.all(overlap > 0)
+    assert np.median(overlap) < 0.25
+    assert np.mean(overlap < 0.5) > 0.98  # a detector of parts finds no object
+
+
+def test_touching_objects_of_one_class_share_a_cluster(scenes: list[Scene]) -> None:
+    clusters = 0
+    for scene in scenes:
+        for cluster in np.unique(scene.clusters):
+            members = np.flatnonzero(scene.clusters == cluster)
+            assert len(set(scene.classes[members].tolist())) == 1
+            grown = scene.boxes[members] + np.array([-3, -3, 3, 3])
+            touching = iou(grown, grown) > 0
+            assert len(members) == 1 or np.all(touching.sum(axis=1) >= 2)
+            clusters += len(members) > 1
+    assert clusters >= 10
+
+
+def explained(values: np.ndarray, groups: np.ndarray) -> float:
+    """Share of the variance of the rows of `values` that lies between the groups."""
+    within = sum(values[groups == g].var(axis=0).sum() * (groups == g).mean() for g in set(groups))
+    return float(1 - within / values.var(axis=0).sum())
+
+
+def test_the_rest_of_an_object_does_not_tell_its_class() -> None:
+    """Among animals, and among trucks, the colour of the part tells the class, of the rest not."""
+    scenes = [make_scene(i, seed=5, difficulty=0.0) for i in range(60)]
+    classes = np.concatenate([s.classes for s in scenes])
+    for is_part, least, most in ((False, 0.0, 0.15), (True, 0.5, 1.0)):
+        colors = np.array(
+            [
+                s.image[(s.owners == i) & (s.parts == is_part)].mean(axis=0)
+                for s in scenes
+                for i in range(len(s.classes))
+            ]
+        )  # (M, 3)
+        for family in (classes < len(HEADS), classes >= len(HEADS)):
+            assert least <= explained(colors[family], classes[family]) <= most
+
+
+def test_harder_scenes_have_smaller_and_more_hidden_objects() -> None:
+    easy, hard = Challenge(0.0), Challenge(1.0)
+    rng = np.random.default_rng(0)
+    sizes = [np.mean([c.sizes(rng, 2) for _ in range(200)]) for c in (easy, hard)]
+    assert sizes[0] > 1.2 * sizes[1]
+    assert easy.least_visible > hard.least_visible
+    assert easy.clutter < hard.clutter
+    assert easy.contrast(rng) == 1.0
+
+
+@pytest.mark.parametrize(("width", "height"), [(64, 64), (200, 97), (97, 200)])
+def test_any_size_works(width: int, height: int) -> None:
+    scene = make_scene(0, width=width, height=height, difficulty=1.0)
+    assert scene.image.shape == (height, width, 3)
+    assert scene.image.dtype == np.uint8
+    assert len(scene.classes) >= 1
+
+
+def test_coverage_is_the_share_of_each_pixel_inside_or_on_the_outline() -> None:
+    square = np.array([[1.0, 2.0], [4.0, 2.0], [4.0, 5.0], [1.0, 5.0]])
+    covered = coverage(square, 7, 6)
+    assert covered.shape == (6, 7)
+    assert np.all(covered[2:5, 1:4] == 1)
+    assert 9 <= covered.sum() <= (3 + 1 / 3) ** 2 + 0.01
+
+
+@pytest.mark.parametrize("at", [(0, 0), (-3, 2), (5, -2), (-9, -9), (9, 0), (3, 20)])
+def test_overlap_of_a_sprite_with_a_picture(at: tuple[int, int]) -> None:
+    x, y = at
+    picture, sprite = np.zeros((6, 8), int), np.arange(1, 13).reshape(3, 4)
+    into, of = overlap(picture.shape, sprite.shape, x, y)
+    picture[into] = sprite[of]
+    for row in range(6):
+        for column in range(8):
+            inside = 0 <= row - y < 3 and 0 <= column - x < 4
+            assert picture[row, column] == (sprite[row - y, column - x] if inside else 0)
+
+
+def test_written_scenes_say_what_the_scenes_are(tmp_path: Path) -> None:
+    write_scenes(tmp_path, train=3, val=2, seed=4, width=160, height=120)
+    for split, first, count in (("train", 0, 3), ("val", FIRST_VAL, 2)):
+        rows = list(csv.reader((tmp_path / split / "tags.csv").open()))
+        coco = json.loads((tmp_path / split / "instances.json").read_text())
+        assert rows[0] == ["image", "tags"]
+        assert len(rows) == count + 1 == len(coco["images"]) + 1
+        for i, (row, entry) in enumerate(zip(rows[1:], coco["images"], strict=True)):
+            scene = make_scene(first + i, seed=4, width=160, height=120)
+            stored = np.asarray(Image.open(tmp_path / split / row[0]), dtype=float)
+            assert np.abs(stored - scene.image).mean() < 5
+            assert (entry["width"], entry["height"], entry["file_name"]) == (160, 120, row[0])
+            assert {CLASS_NAMES.index(t) for t in row[1].split(";")} == scene.tags
+            mine = [a for a in coco["annotations"] if a["image_id"] == entry["id"]]
+            assert [a["category_id"] - 1 for a in mine] == scene.classes.tolist()
+            for key, boxes in (("bbox", scene.boxes), ("part_bbox", scene.part_boxes)):
+                found = np.array([a[key] for a in mine])
+                found[:, 2:] += found[:, :2]
+                np.testing.assert_array_equal(found, boxes)
+            assert [a["area"] for a in mine] == [
+                (scene.owners == i).sum() for i in range(len(mine))
+            ]
+
+
+def test_more_train_scenes_leave_the_others_as_they_are(tmp_path: Path) -> None:
+    for name, train in (("few", 1), ("more", 2)):
+        write_scenes(tmp_path / name, train=train, val=1, width=96, height=64)
+    for image in ("train/images/00001.jpg", "val/images/00001.jpg"):
+        assert (tmp_path / "few" / image).read_bytes() == (tmp_path / "more" / image).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"difficulty": 1.5}, "scenes.difficulty: 1.5 is no difficulty; give 0 to 1."),
+        ({"difficulty": float("nan")}, "scenes.difficulty: nan is no difficulty; give 0 to 1."),
+        ({"width": 10}, "scenes.width: 10 is too small; give 64 or more."),
+        ({"train": -1}, "scenes.train: -1 is too small; give 0 or more."),
+        ({"seed": -1}, "scenes.seed: -1 is too small; give 0 or more."),
+    ],
+)
+def test_unusable_settings_are_refused(
+    tmp_path: Path, settings: dict[str, float], sentence: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        write_scenes(tmp_path / "scenes", **settings)  # type: ignore[arg-type]
+    assert str(error.value) == sentence
+    assert not (tmp_path / "scenes").exists()
