@@ -7,10 +7,12 @@ import pytest
 from PIL import Image
 
 from tag2box.boxes import iou
+from tag2box.data.coco import parse_coco, read_coco
 from tag2box.data.scene_files import FIRST_VAL, write_scenes
 from tag2box.data.scene_objects import CLASS_NAMES, HEADS, LOADS
 from tag2box.data.scene_rendering import coverage, overlap
 from tag2box.data.scenes import Challenge, Scene, extents, make_scene
+from tag2box.data.table import read_table
 from tag2box.errors import InputError
 
 
@@ -148,33 +150,48 @@ def test_overlap_of_a_sprite_with_a_picture(at: tuple[int, int]) -> None:
 
 def test_written_scenes_say_what_the_scenes_are(tmp_path: Path) -> None:
     write_scenes(tmp_path, train=3, val=2, seed=4, width=160, height=120)
-    for split, first, count in (("train", 0, 3), ("val", FIRST_VAL, 2)):
-        rows = list(csv.reader((tmp_path / split / "tags.csv").open()))
-        coco = json.loads((tmp_path / split / "instances.json").read_text())
-        assert rows[0] == ["image", "tags"]
-        assert len(rows) == count + 1 == len(coco["images"]) + 1
-        for i, (row, entry) in enumerate(zip(rows[1:], coco["images"], strict=True)):
+    rows = list(csv.DictReader((tmp_path / "tags.csv").open()))
+    assert [row["split"] for row in rows] == ["train"] * 3 + ["val"] * 2
+    for split, first in (("train", 0), ("val", FIRST_VAL)):
+        coco = json.loads((tmp_path / "annotations" / f"instances_{split}.json").read_text())
+        mine = [row for row in rows if row["split"] == split]
+        for i, (row, entry) in enumerate(zip(mine, coco["images"], strict=True)):
             scene = make_scene(first + i, seed=4, width=160, height=120)
-            stored = np.asarray(Image.open(tmp_path / split / row[0]), dtype=float)
+            assert row["image"] == f"{split}/{entry['file_name']}"
+            stored = np.asarray(Image.open(tmp_path / "images" / row["image"]), dtype=float)
             assert np.abs(stored - scene.image).mean() < 5
-            assert (entry["width"], entry["height"], entry["file_name"]) == (160, 120, row[0])
-            assert {CLASS_NAMES.index(t) for t in row[1].split(";")} == scene.tags
-            mine = [a for a in coco["annotations"] if a["image_id"] == entry["id"]]
-            assert [a["category_id"] - 1 for a in mine] == scene.classes.tolist()
+            assert (entry["width"], entry["height"]) == (160, 120)
+            assert {CLASS_NAMES.index(t) for t in row["tags"].split(";")} == scene.tags
+            objects = [a for a in coco["annotations"] if a["image_id"] == entry["id"]]
+            assert [a["category_id"] - 1 for a in objects] == scene.classes.tolist()
             for key, boxes in (("bbox", scene.boxes), ("part_bbox", scene.part_boxes)):
-                found = np.array([a[key] for a in mine])
+                found = np.array([a[key] for a in objects])
                 found[:, 2:] += found[:, :2]
                 np.testing.assert_array_equal(found, boxes)
-            assert [a["area"] for a in mine] == [
-                (scene.owners == i).sum() for i in range(len(mine))
+            assert [a["area"] for a in objects] == [
+                (scene.owners == i).sum() for i in range(len(objects))
             ]
 
 
 def test_more_train_scenes_leave_the_others_as_they_are(tmp_path: Path) -> None:
     for name, train in (("few", 1), ("more", 2)):
         write_scenes(tmp_path / name, train=train, val=1, width=96, height=64)
-    for image in ("train/images/00001.jpg", "val/images/00001.jpg"):
+    for image in ("images/train/00001.jpg", "images/val/00001.jpg"):
         assert (tmp_path / "few" / image).read_bytes() == (tmp_path / "more" / image).read_bytes()
+
+
+def test_the_readers_find_what_was_written(tmp_path: Path) -> None:
+    write_scenes(tmp_path, train=3, val=2, width=96, height=64)
+    table = read_table(tmp_path / "tags.csv", images=tmp_path / "images", split="val")
+    coco = read_coco(tmp_path, split="val")
+    assert len(table) == len(coco) == 2
+    scenes = [make_scene(FIRST_VAL + i, width=96, height=64) for i in range(2)]
+    for row, entry, scene in zip(table, coco, scenes, strict=True):
+        assert row.path == entry.path
+        assert {table.class_names[t] for t in row.tags} == {CLASS_NAMES[t] for t in scene.tags}
+        assert entry.tags == scene.tags
+    truth = parse_coco(tmp_path, split="val")
+    np.testing.assert_array_equal(truth.boxes, np.concatenate([s.boxes for s in scenes]))
 
 
 @pytest.mark.parametrize(

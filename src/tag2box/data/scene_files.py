@@ -1,7 +1,10 @@
 """Generated scenes as a data set on disk, for every reader and every verb.
 
-Each split is a folder with its photos, their tags (`tags.csv`) and, for evaluation only, the true
-boxes (`instances.json`, COCO with two more keys an annotation: `part_bbox` and `cluster`).
+    images/train/00001.jpg …                the photos
+    tags.csv                                image,tags,split, names relative to images/
+    annotations/instances_train.json …      the true boxes, for evaluation only
+
+The boxes are COCO instances with two more keys an annotation: `part_bbox` and `cluster`.
 """
 
 from __future__ import annotations
@@ -35,33 +38,37 @@ def write_scenes(
     height: int = 240,
     difficulty: float = 0.5,
 ) -> None:
-    """Generated train and val scenes in `folder/train` and `folder/val`."""
+    """A data set of generated scenes in `folder`: photos first, the tags that name them last."""
     _refuse_unusable(train, val, seed, width, height, difficulty)
+    lines = ["image,tags,split"]
     for split, first, count in (("train", 0, train), ("val", FIRST_VAL, val)):
         scenes = (
             make_scene(first + i, seed=seed, width=width, height=height, difficulty=difficulty)
             for i in range(count)
         )
-        write_split(folder / split, scenes)
+        rows, instances = _write_photos(folder / "images" / split, scenes)
+        lines += [f"{split}/{name},{tags},{split}" for name, tags in rows]
+        write_text(folder / "annotations" / f"instances_{split}.json", json.dumps(instances))
+    write_text(folder / "tags.csv", "\n".join(lines) + "\n")
 
 
-def write_split(folder: Path, scenes: Iterable[Scene]) -> None:
-    """Photos first, the files that name them last: a folder with `tags.csv` is complete."""
-    lines = ["image,tags"]
+def _write_photos(
+    folder: Path, scenes: Iterable[Scene]
+) -> tuple[list[tuple[str, str]], dict[str, Any]]:
+    """Names and tags of the photos written, and what a COCO file says of them."""
+    rows: list[tuple[str, str]] = []
     images: list[dict[str, Any]] = []
     objects: list[dict[str, Any]] = []
     for number, scene in enumerate(scenes, start=1):
-        name = f"images/{number:05d}.jpg"
+        name = f"{number:05d}.jpg"
         with written_whole(folder / name) as temporary:
             Image.fromarray(scene.image).save(temporary, "JPEG", quality=_JPEG_QUALITY)
+        rows.append((name, ";".join(CLASS_NAMES[tag] for tag in sorted(scene.tags))))
         height, width = scene.image.shape[:2]
         images.append({"id": number, "file_name": name, "width": width, "height": height})
         objects.extend(_annotations(scene, number, first_id=len(objects) + 1))
-        lines.append(f"{name},{';'.join(CLASS_NAMES[tag] for tag in sorted(scene.tags))}")
     categories = [{"id": i, "name": name} for i, name in enumerate(CLASS_NAMES, start=1)]
-    instances = {"images": images, "annotations": objects, "categories": categories}
-    write_text(folder / "instances.json", json.dumps(instances))
-    write_text(folder / "tags.csv", "\n".join(lines) + "\n")
+    return rows, {"images": images, "annotations": objects, "categories": categories}
 
 
 def _annotations(scene: Scene, image_id: int, first_id: int) -> list[dict[str, Any]]:
