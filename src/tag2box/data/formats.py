@@ -1,0 +1,131 @@
+"""Which format a data set is in, told from what lies there.
+
+One answer serves training, which reads the tags, and evaluation, which parses the boxes.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from tag2box.data.folder import class_folders
+from tag2box.errors import InputError
+from tag2box.recipe import Format, ReadingSettings
+
+_NAMES = {
+    "folder": "one folder per class",
+    "table": "a table of tags",
+    "json": "JSON tags",
+    "coco": "COCO instances",
+    "voc": "Pascal VOC",
+    "yolo": "YOLO",
+    "labelstudio": "a Label Studio export",
+    "imagenet-vid": "ImageNet VID",
+}
+BOXED = frozenset({"coco", "voc", "yolo", "imagenet-vid"})
+"""Formats that state boxes."""
+_WITH_SPLITS = BOXED | {"folder", "table"}
+
+_TAG_FILE = re.compile(r"(_?classes|tags|labels|metadata|annotations)\.(csv|tsv|jsonl?|ndjson)")
+_HEAD = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A data set to be read: what kind it is, where it lies, and the keywords of its reader."""
+
+    format: str
+    path: Path
+    split: str | None = None
+    images: Path | None = None
+
+    def describe(self) -> str:
+        """One line for the user: what was found and how it is read."""
+        split = f", split {self.split}" if self.split else ""
+        images = f", photos in {self.images}" if self.images else ""
+        return f"{self.path}: {_NAMES[self.format]}{split}{images}"
+
+
+def sources_of(paths: Sequence[Path], settings: ReadingSettings) -> list[Source]:
+    """How each of the data sets is to be read. Raises `InputError` if it cannot be told."""
+    if settings.tags is not None:
+        if len(paths) != 1:
+            raise InputError("--tags", f"{len(paths)} folders of photos", "name one with --tags")
+        return [_source(settings.tags, settings, images=settings.images or paths[0])]
+    return [_source(path, settings, images=settings.images) for path in paths]
+
+
+def _source(path: Path, settings: ReadingSettings, images: Path | None) -> Source:
+    if not path.exists():
+        raise InputError(path, "is not there", "name a folder or file that exists")
+    kind = detect_format(path) if settings.format == "auto" else settings.format
+    if kind not in _WITH_SPLITS and settings.split is not None:
+        raise InputError(path, f"{_NAMES[kind]} has no splits", "leave out --split")
+    if kind in ("table", "json", "labelstudio") and path.is_dir():
+        path = _tag_file(path) or path
+    return Source(kind, path, settings.split, images)
+
+
+def detect_format(path: Path) -> Format:
+    """The format of what lies at `path`. Raises `InputError` if nothing known does."""
+    return _format_of_folder(path) if path.is_dir() else _format_of_file(path)
+
+
+def _format_of_file(path: Path) -> Format:
+    match path.suffix.lower():
+        case ".csv" | ".tsv" | ".txt":
+            return "table"
+        case ".yaml" | ".yml":
+            return "yolo"
+        case ".jsonl" | ".ndjson":
+            return "json"
+        case ".json":
+            return _format_of_json(path)
+    remedy = "name a folder, or a .csv, .tsv, .json, .jsonl or .yaml file"
+    raise InputError(path, "is of no known format", remedy)
+
+
+def _format_of_json(path: Path) -> Format:
+    """Told from the beginning of the file, because a COCO file may be large."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD).decode("utf-8-sig", "replace").lstrip()
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})", "name a JSON file") from None
+    if re.match(r'\{\s*"(images|annotations|categories|licenses|info|type)"\s*:\s*[\[{"]', head):
+        return "coco"
+    if head.startswith("[") and '"annotations"' in head and '"data"' in head:
+        return "labelstudio"
+    return "json"
+
+
+def _format_of_folder(path: Path) -> Format:
+    folders = set(class_folders(path))
+    has = folders.issuperset
+    if has({"Annotations"}) and (path / "Annotations" / "VID").is_dir():
+        return "imagenet-vid"
+    if has({"Annotations", "JPEGImages"}) or has({"Annotations", "ImageSets"}):
+        return "voc"
+    if has({"images", "labels"}) or any(path.glob("*.yaml")) or any(path.glob("*.yml")):
+        return "yolo"
+    tag_file = _tag_file(path)
+    if tag_file is not None:
+        return _format_of_file(tag_file)
+    if any(path.glob("annotations/*.json")) or any(path.glob("*/_annotations.coco.json")):
+        return "coco"
+    if any(_format_of_json(file) == "coco" for file in path.glob("*.json")):
+        return "coco"
+    if folders:
+        return "folder"
+    remedy = "sort the photos into one folder per class, or name a file of tags with --tags"
+    raise InputError(path, "holds no tags", remedy)
+
+
+def _tag_file(folder: Path) -> Path | None:
+    """The one file of tags that lies in a folder of photos under a usual name."""
+    found = [file for file in sorted(folder.iterdir()) if _TAG_FILE.fullmatch(file.name.lower())]
+    return found[0] if len(found) == 1 else None
+
+
+assert set(_NAMES) == set(get_args(Format)) - {"auto"}
