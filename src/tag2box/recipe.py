@@ -228,6 +228,58 @@ class MergingSettings:
 
 
 @dataclass(frozen=True)
+class ModelSettings:
+    """The detector."""
+
+    backbone: str = "efficientnet_lite0"
+    """vgg16, resnet50, resnet101, efficientnet_lite0, or timm:NAME for any other."""
+    weights: str = "imagenet"
+    """What the backbone starts from: imagenet, none, or a file of weights."""
+    random_neck: bool = False
+    """VGG16: accept weights without fc6 and fc7, which then start random, with a warning."""
+    frozen_stages: int = 2
+    """First stages that do not learn; take 0 with weights none. timm:NAME freezes no stage."""
+    pooling: Literal["own", "max", "align"] = "own"
+    """RoI max pooling (own of VGG16 and ResNet) or RoI align (own of the others)."""
+    students: int = 3
+    """Students that refine each other; 0 is WSDDN."""
+    regression: bool = True
+    """Whether students also move the boxes."""
+    dilated: bool = True
+    """VGG16: stride 8 with dilated conv5 instead of stride 16."""
+    last_relu: bool = True
+    """VGG16: the ReLU after conv5_3; checkpoints of the reference have none."""
+    stride_in_1x1: bool = False
+    """ResNet: stages halve the map in a 1x1 convolution (Caffe's weights), not in the 3x3."""
+    channel_order: Literal["own", "RGB", "BGR"] = "own"
+    """Order in which the network takes colours; own is what the backbone's weights expect."""
+    pixel_mean: tuple[float, float, float] | None = None
+    """Subtracted from colours in 0..255, in that order; what the weights expect when unnamed."""
+    pixel_std: tuple[float, float, float] | None = None
+    """Colours are divided by this after it; what the weights expect when unnamed."""
+
+
+@dataclass(frozen=True)
+class DropoutSettings:
+    """What training hides of the features, so that the detector looks at whole objects."""
+
+    kind: Literal["none", "image", "region", "block", "concrete"] = "none"
+    """Cells of the image's map, of regions, blocks of regions, or learned blocks of regions."""
+    share: float = 0.3
+    """Share of cells dropped; of `concrete` the threshold tau that no probability exceeds."""
+    block_size: int = 3
+    """Side of a block in cells."""
+    temperature: float = 0.5
+    """concrete: of the Gumbel-softmax; the reference has 0.01."""
+    ceiling: Literal["share", "minimum", "scaled"] = "share"
+    """concrete: chance of a block at a cell: min(p, tau)/side², min(p, tau), or p tau/side²."""
+    reference_block: bool = False
+    """concrete: the reference's residual block; its batch norm mixes the regions."""
+    rescale: Literal["region", "all"] = "region"
+    """concrete: make up for dropped cells in each region, or by one ratio as the reference does."""
+
+
+@dataclass(frozen=True)
 class Recipe:
     """All settings, by section. A TOML file may set any of them."""
 
@@ -240,6 +292,8 @@ class Recipe:
     mining: MiningSettings = field(default_factory=MiningSettings)
     losses: LossSettings = field(default_factory=LossSettings)
     merging: MergingSettings = field(default_factory=MergingSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    dropout: DropoutSettings = field(default_factory=DropoutSettings)
 
 
 Settings = TypeVar("Settings")

@@ -1,0 +1,169 @@
+"""From names and numbers to the parts of a detector, and from the parts to the detector."""
+
+import dataclasses
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from tag2box.errors import InputError
+from tag2box.models.backbone import Backbone, Pooling
+from tag2box.models.concrete_dropblock import ConcreteDropBlock
+from tag2box.models.detector import Detector
+from tag2box.models.dropblock import DropBlock
+from tag2box.models.efficientnet import efficientnet_lite0, embedded_weights
+from tag2box.models.heads import Heads
+from tag2box.models.pixels import PixelStatistics
+from tag2box.models.regions import Regions, RoIAlign, RoIMaxPool
+from tag2box.models.resnet import resnet
+from tag2box.models.spatial_dropout import SpatialDropout
+from tag2box.models.timm_adapter import timm_backbone
+from tag2box.models.vgg import vgg16
+from tag2box.models.weights import read_state_dict, torchvision_weights
+from tag2box.recipe import DropoutSettings, ModelSettings
+
+BACKBONES = ("efficientnet_lite0", "resnet50", "resnet101", "vgg16")
+
+
+def detector_from(
+    model: ModelSettings, dropout: DropoutSettings, num_classes: int, *, read_weights: bool = True
+) -> Detector:
+    """The detector that the settings describe, in training mode.
+
+    Args:
+        model: the backbone, its weights and the heads.
+        dropout: what is dropped in training.
+        num_classes: C, without background.
+        read_weights: False when the weights of a whole trained detector will be loaded into it.
+    """
+    if read_weights and model.weights == "none" and model.frozen_stages:
+        warnings.warn(
+            f"weights none: the {model.frozen_stages} frozen stages stay random; "
+            "to let them learn set --model.frozen-stages 0.",
+            stacklevel=2,
+        )
+    backbone = build_backbone(
+        model.backbone,
+        weights=model.weights if read_weights else "none",
+        frozen_stages=model.frozen_stages,
+        random_neck=model.random_neck,
+        dilated=model.dilated,
+        last_relu=model.last_relu,
+        stride_in_1x1=model.stride_in_1x1,
+    )
+    backbone = dataclasses.replace(backbone, pixels=_pixels(model, backbone.pixels))
+    image_dropout, region_dropout = build_dropout(dropout, backbone.channels)
+    return build_detector(
+        backbone,
+        num_classes,
+        num_students=model.students,
+        regression=model.regression,
+        pooling=None if model.pooling == "own" else model.pooling,
+        image_dropout=image_dropout,
+        region_dropout=region_dropout,
+    )
+
+
+def build_detector(
+    backbone: Backbone,
+    num_classes: int,
+    *,
+    num_students: int = 3,
+    regression: bool = True,
+    pooling: Pooling | None = None,
+    image_dropout: nn.Module | None = None,
+    region_dropout: nn.Module | None = None,
+) -> Detector:
+    """Base, regions and heads around a backbone; its own kind of pooling unless one is named."""
+    pool = {"max": RoIMaxPool, "align": RoIAlign}[pooling or backbone.pooling]
+    regions = Regions(
+        pool(backbone.pool_size, backbone.stride),
+        backbone.neck,
+        image_dropout=image_dropout,
+        region_dropout=region_dropout,
+    )
+    heads = Heads(backbone.dimension, num_classes, num_students=num_students, regression=regression)
+    return Detector(backbone.base, regions, heads, backbone.pixels)
+
+
+def build_backbone(
+    name: str,
+    *,
+    weights: str = "imagenet",
+    frozen_stages: int = 2,
+    random_neck: bool = False,
+    dilated: bool = True,
+    last_relu: bool = True,
+    stride_in_1x1: bool = False,
+) -> Backbone:
+    """A backbone by name; each takes those of the settings that concern it."""
+    if name.startswith("timm:"):
+        state = weights if weights in ("imagenet", "none") else read_state_dict(Path(weights))
+        return timm_backbone(name.removeprefix("timm:"), state, where=weights)
+    if name not in BACKBONES:
+        known = f"{', '.join(BACKBONES)} or timm:NAME"
+        raise InputError("model.backbone", f"{name!r} is not a backbone", f"use one of {known}")
+    state_dict = _state_dict(name, weights)
+    if name == "vgg16":
+        return vgg16(
+            state_dict,
+            where=weights,
+            dilated=dilated,
+            last_relu=last_relu,
+            frozen_stages=frozen_stages,
+            random_neck=random_neck,
+        )
+    if name == "efficientnet_lite0":
+        return efficientnet_lite0(state_dict, where=weights, frozen_stages=frozen_stages)
+    return resnet(
+        50 if name == "resnet50" else 101,
+        state_dict,
+        where=weights,
+        stride_in_1x1=stride_in_1x1,
+        frozen_stages=frozen_stages,
+    )
+
+
+def build_dropout(
+    settings: DropoutSettings, channels: int
+) -> tuple[nn.Module | None, nn.Module | None]:
+    """The module on the image's map and the one on the regions' maps, at most one of which is."""
+    match settings.kind:
+        case "image":
+            return SpatialDropout(settings.share), None
+        case "region":
+            return None, SpatialDropout(settings.share)
+        case "block":
+            return None, DropBlock(settings.share, settings.block_size)
+        case "concrete":
+            return None, ConcreteDropBlock(
+                channels,
+                threshold=settings.share,
+                block_size=settings.block_size,
+                temperature=settings.temperature,
+                ceiling=settings.ceiling,
+                hidden_channels=min(channels, 512),
+                reference_block=settings.reference_block,
+                over_all_regions=settings.rescale == "all",
+            )
+        case "none":
+            return None, None
+
+
+def _state_dict(name: str, weights: str) -> Mapping[str, Tensor] | None:
+    """The weights a word or a path names."""
+    if weights == "none":
+        return None
+    if weights != "imagenet":
+        return read_state_dict(Path(weights))
+    return embedded_weights() if name == "efficientnet_lite0" else torchvision_weights(name)
+
+
+def _pixels(model: ModelSettings, own: PixelStatistics) -> PixelStatistics:
+    """What the settings state over what travels with the backbone."""
+    return PixelStatistics(
+        own.channel_order if model.channel_order == "own" else model.channel_order,
+        model.pixel_mean or own.mean,
+        model.pixel_std or own.std,
+    )

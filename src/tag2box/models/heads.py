@@ -1,0 +1,44 @@
+"""The heads: f and g of Eq. 1 and the students, each one linear layer on the neck's outputs.
+
+R proposals, C classes, N students, D neck channels. Column 0 of C+1 is background.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from tag2box.models.outputs import Outputs
+
+
+class Heads(nn.Module):
+    """Linear layers in parallel: regions are pooled once, and students share their features."""
+
+    def __init__(
+        self, dimension: int, num_classes: int, *, num_students: int = 3, regression: bool = True
+    ) -> None:
+        super().__init__()
+        columns = num_classes + 1
+        self.classes = nn.Linear(dimension, columns)
+        self.detections = nn.Linear(dimension, columns)
+        self.students = nn.ModuleList(nn.Linear(dimension, columns) for _ in range(num_students))
+        self.deltas = nn.ModuleList(
+            nn.Linear(dimension, 4 * columns) for _ in range(num_students if regression else 0)
+        )
+        for layer in self.modules():
+            if isinstance(layer, nn.Linear):
+                nn.init.normal_(layer.weight, std=0.001)
+                nn.init.zeros_(layer.bias)
+
+    def forward(self, x: Tensor) -> Outputs:
+        """(R, D) -> logits and deltas."""
+        class_logits = self.classes(x)  # (R, C+1)
+        students = [student(x) for student in self.students]
+        return Outputs(
+            class_logits=class_logits,
+            detection_logits=self.detections(x),
+            student_logits=(
+                torch.stack(students)
+                if students
+                else class_logits.new_zeros(0, *class_logits.shape)
+            ),
+            student_deltas=torch.stack([d(x) for d in self.deltas]) if self.deltas else None,
+        )

@@ -1,0 +1,45 @@
+"""What turns the pooled features of a region into a vector.
+
+R regions, K channels, P x P cells a region, D neck channels.
+"""
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tag2box.models.noise import RegionNoise
+
+
+class FullyConnectedNeck(nn.Module):
+    """Two fully connected layers, each with ReLU and dropout: VGG's fc6 and fc7."""
+
+    def __init__(self, inputs: int, dimension: int, *, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.fc6 = nn.Linear(inputs, dimension)
+        self.fc7 = nn.Linear(dimension, dimension)
+        self.dropout = dropout
+        for layer in (self.fc6, self.fc7):
+            nn.init.normal_(layer.weight, std=0.01)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, pooled: Tensor, noise: RegionNoise | None) -> Tensor:
+        """(R, K, P, P) -> (R, D), flattened in the order K, P, P."""
+        x = pooled.flatten(1)
+        for layer in (self.fc6, self.fc7):
+            x = F.relu(layer(x))
+            if noise is not None:
+                keep = noise.uniform(x.shape[1]) >= self.dropout
+                x = x * keep / (1 - self.dropout)
+        return x
+
+
+class ConvolutionalNeck(nn.Module):
+    """The last stages of a network and a mean over the cells."""
+
+    def __init__(self, *stages: nn.Module) -> None:
+        super().__init__()
+        self.stages = nn.Sequential(*stages)
+
+    def forward(self, pooled: Tensor, noise: RegionNoise | None) -> Tensor:  # noqa: ARG002
+        """(R, K, P, P) -> (R, D)."""
+        maps: Tensor = self.stages(pooled)
+        return maps.mean(dim=(2, 3))

@@ -1,0 +1,101 @@
+"""The map (base features, boxes) -> neck outputs, region by region.
+
+Nothing in it mixes regions, so it may be evaluated in sub-batches (`sequential`), and noise is a
+property of a region (`noise`). The paper's "RoI-Pooling" and "Neck".
+R regions, K channels of the base, P x P cells a region, D neck channels.
+"""
+
+import torch
+from torch import Tensor, nn
+from torchvision.ops import roi_align, roi_pool
+
+from tag2box.models.noise import RegionNoise
+
+
+class RoIMaxPool(nn.Module):
+    """RoI max pooling (Fast R-CNN): corners are rounded to cells, the end cell included.
+
+    Its definition counts boxes in whole pixels, the last one inclusive, hence the -1.
+    """
+
+    def __init__(self, size: int, stride: int) -> None:
+        super().__init__()
+        self.size = size
+        self.stride = stride
+
+    def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
+        """Features (1, K, h, w), boxes (R, 4) in pixels of the network's input -> (R, K, P, P)."""
+        exact, corners = _in_one_precision(features, boxes)
+        inclusive = corners - corners.new_tensor([0, 0, 1, 1])
+        pooled: Tensor = roi_pool(exact, [inclusive], self.size, 1 / self.stride)
+        return pooled.to(features.dtype)
+
+
+class RoIAlign(nn.Module):
+    """RoI align: bilinear samples at exact places, `samples` x `samples` a cell, averaged."""
+
+    def __init__(self, size: int, stride: int, samples: int = 2) -> None:
+        super().__init__()
+        self.size = size
+        self.stride = stride
+        self.samples = samples
+
+    def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
+        """Features (1, K, h, w), boxes (R, 4) in pixels of the network's input -> (R, K, P, P)."""
+        exact, corners = _in_one_precision(features, boxes)
+        pooled: Tensor = roi_align(
+            exact, [corners], self.size, 1 / self.stride, self.samples, aligned=True
+        )
+        return pooled.to(features.dtype)
+
+
+def _in_one_precision(features: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in float32 or better: bfloat16 would move the corner of a box by several pixels."""
+    precision = torch.promote_types(features.dtype, torch.float32)
+    return features.to(precision), boxes.to(precision)
+
+
+class Regions(nn.Module):
+    """Pooling, dropout and neck as one function of (base features, boxes).
+
+    Args:
+        pool: (features, boxes) -> (R, K, P, P).
+        neck: (pooled, noise or None) -> (R, D).
+        image_dropout: (base features, noise of the image) -> base features.
+        region_dropout: (pooled, noise) -> pooled.
+    """
+
+    def __init__(
+        self,
+        pool: nn.Module,
+        neck: nn.Module,
+        *,
+        image_dropout: nn.Module | None = None,
+        region_dropout: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        self.pool = pool
+        self.image_dropout = image_dropout
+        self.region_dropout = region_dropout
+        self.neck = neck
+
+    def forward(self, features: Tensor, boxes: Tensor, noise: RegionNoise | None = None) -> Tensor:
+        """Features (1, K, h, w), boxes (R, 4) -> (R, D). No dropout without noise or at evaluation.
+
+        The image's dropout lives here and not in the base because its noise is the image's: every
+        sub-batch of regions meets the same mask.
+        """
+        if not self.training:
+            noise = None
+        if noise is not None and self.image_dropout is not None:
+            features = self.image_dropout(features, _noise_of_the_image(noise))
+        pooled = self.pool(features, boxes)  # (R, K, P, P)
+        if noise is not None and self.region_dropout is not None:
+            pooled = self.region_dropout(pooled, noise)
+        outputs: Tensor = self.neck(pooled, noise)
+        return outputs
+
+
+def _noise_of_the_image(noise: RegionNoise) -> RegionNoise:
+    """The image counts as region -1."""
+    return RegionNoise(noise.seed, noise.regions.new_full((1,), -1))
