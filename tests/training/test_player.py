@@ -7,14 +7,14 @@ from tag2box.training.schedule import constant, stepped
 
 
 def make(layer: nn.Module, **changes: object) -> object:
-    settings = dict(
-        optimizer="sgd",
-        learning_rate=0.1,
-        bias_rate_factor=2.0,
-        weight_decay=0.5,
-        momentum=0.0,
-        schedule=constant(),
-    )
+    settings = {
+        "optimizer": "sgd",
+        "learning_rate": 0.1,
+        "bias_rate_factor": 2.0,
+        "weight_decay": 0.5,
+        "momentum": 0.0,
+        "schedule": constant(),
+    }
     return player(layer.named_parameters(), **(settings | changes))
 
 
