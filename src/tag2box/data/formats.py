@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from tag2box.data.folder import class_folders
+from tag2box.data.folder import SPLITS, class_folders
 from tag2box.errors import InputError
 from tag2box.recipe import Format, ReadingSettings
 
@@ -62,6 +62,8 @@ def _source(path: Path, settings: ReadingSettings, images: Path | None) -> Sourc
     kind = detect_format(path) if settings.format == "auto" else settings.format
     if kind not in _WITH_SPLITS and settings.split is not None:
         raise InputError(path, f"{_NAMES[kind]} has no splits", "leave out --split")
+    if kind == "folder" and images is not None:
+        raise InputError(images, "class folders hold their photos", "leave out --images")
     if kind in ("table", "json", "labelstudio") and path.is_dir():
         path = _tag_file(path) or path
     return Source(kind, path, settings.split, images)
@@ -88,11 +90,7 @@ def _format_of_file(path: Path) -> Format:
 
 def _format_of_json(path: Path) -> Format:
     """Told from the beginning of the file, because a COCO file may be large."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD).decode("utf-8-sig", "replace").lstrip()
-    except OSError as error:
-        raise InputError(path, f"cannot be read ({error.strerror})", "name a JSON file") from None
+    head = _head(path).decode("utf-8-sig", "replace").lstrip()
     if re.match(r'\{\s*"(images|annotations|categories|licenses|info|type)"\s*:\s*[\[{"]', head):
         return "coco"
     if head.startswith("[") and '"annotations"' in head and '"data"' in head:
@@ -101,13 +99,12 @@ def _format_of_json(path: Path) -> Format:
 
 
 def _format_of_folder(path: Path) -> Format:
-    folders = set(class_folders(path))
-    has = folders.issuperset
-    if has({"Annotations"}) and (path / "Annotations" / "VID").is_dir():
+    folders = class_folders(path)
+    if (path / "Annotations" / "VID").is_dir():
         return "imagenet-vid"
-    if has({"Annotations", "JPEGImages"}) or has({"Annotations", "ImageSets"}):
+    if _is_voc(path):
         return "voc"
-    if has({"images", "labels"}) or any(path.glob("*.yaml")) or any(path.glob("*.yml")):
+    if {"images", "labels"} <= set(folders) or any(_is_yolo(file) for file in path.glob("*.y*ml")):
         return "yolo"
     tag_file = _tag_file(path)
     if tag_file is not None:
@@ -120,6 +117,26 @@ def _format_of_folder(path: Path) -> Format:
         return "folder"
     remedy = "sort the photos into one folder per class, or name a file of tags with --tags"
     raise InputError(path, "holds no tags", remedy)
+
+
+def _is_voc(path: Path) -> bool:
+    """Annotations beside the images, a devkit of several years, or XML files among the photos."""
+    patterns = ("Annotations/*.xml", "annotations/*.xml", "*.xml", *(f"{s}/*.xml" for s in SPLITS))
+    devkit = any((path / name).is_dir() for name in ("VOCdevkit", "VOC2007", "VOC2012"))
+    return devkit or any(any(path.glob(pattern)) for pattern in patterns)
+
+
+def _is_yolo(path: Path) -> bool:
+    """A YAML file that lists the names of classes."""
+    return re.search(rb"^names\s*:", _head(path), re.MULTILINE) is not None
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})", "allow reading it") from None
 
 
 def _tag_file(folder: Path) -> Path | None:
