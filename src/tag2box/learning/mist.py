@@ -54,7 +54,7 @@ def _greedy(too_close: Tensor) -> Tensor:
     The answer is the one mask that explains itself. Each round settles at least one more rank,
     in practice a few rounds settle all; asking whether it has changed waits for the device.
     """
-    kept = torch.ones_like(too_close[:, :, 0])
+    kept = too_close.new_ones(too_close.shape[:2])
     while True:
         survivors = ~(too_close & kept[:, None, :]).any(dim=2)
         if torch.equal(survivors, kept):
