@@ -46,11 +46,18 @@ class DetectionTable:
             classes=self.classes[keep],
         )
 
-    def keep_classes(self, names: Sequence[str]) -> DetectionTable:
-        """Only detections of the named classes, renumbered in the order of `names`."""
-        new_index = _renumbering(self.class_names, names)[self.classes]
-        kept = self[new_index >= 0]
-        return replace(kept, class_names=tuple(names), classes=new_index[new_index >= 0])
+    def restricted_to(self, truth: GroundTruth) -> DetectionTable:
+        """Only the detections in images and of classes that a smaller ground truth has left."""
+        images = _renumbering(self.image_ids, truth.image_ids)[self.images]
+        classes = _renumbering(self.class_names, truth.class_names)[self.classes]
+        renumbered = replace(
+            self,
+            class_names=truth.class_names,
+            image_ids=truth.image_ids,
+            images=images,
+            classes=classes,
+        )
+        return renumbered[(images >= 0) & (classes >= 0)]
 
     def by_image(self) -> list[Detections]:
         """One `Detections` for every image, empty ones included."""

@@ -13,9 +13,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tag2box.boxes import orient
 from tag2box.data.annotations import Annotations
-from tag2box.data.images import image_size, stored_orientation
+from tag2box.data.formats import BOXED, Source, sources_of
+from tag2box.data.selection import check_classes, ids_kept_apart, listed
+from tag2box.errors import InputError
+from tag2box.evaluation.orientation import as_shown
+from tag2box.recipe import ReadingSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,7 @@ class GroundTruth:
     @classmethod
     def from_annotations(cls, annotations: Annotations) -> GroundTruth:
         """The objects of an annotation file, moved into the frame a viewer shows."""
-        sizes, boxes = _as_shown(annotations)
+        sizes, boxes = as_shown(annotations)
         return cls(
             class_names=annotations.class_names,
             image_ids=annotations.image_ids,
@@ -64,10 +67,16 @@ class GroundTruth:
             difficult=annotations.difficult,
             crowd=annotations.crowd,
             areas=annotations.areas,
+            category_ids=annotations.category_ids,
         )
 
     def __len__(self) -> int:
         return len(self.image_ids)
+
+    def numbers(self) -> dict[str, int]:
+        """The number of each class in a results file: the COCO file's own, else 1, 2, ..."""
+        numbers = self.category_ids or range(1, len(self.class_names) + 1)
+        return dict(zip(self.class_names, numbers, strict=True))
 
     def keep_classes(self, names: Sequence[str]) -> GroundTruth:
         """The same images with only the named classes, renumbered in the order of `names`."""
@@ -117,8 +126,65 @@ class GroundTruth:
         )
 
 
+def read_ground_truth(
+    paths: Sequence[Path], settings: ReadingSettings | None = None
+) -> GroundTruth:
+    """The objects of one or several boxed data sets.
+
+    The images have the ids `tag2box.data.reading.read_dataset` gives them, and the settings choose
+    among them in the same way; a photo itself need not be there. Raises `InputError`.
+    """
+    settings = settings or ReadingSettings()
+    sources = sources_of(paths, settings)
+    sets = [_parse(source, settings) for source in sources]
+    all_ids = ids_kept_apart([s.image_ids for s in sets], [source.path for source in sources])
+    truth = join(
+        [
+            replace(GroundTruth.from_annotations(annotations), image_ids=tuple(ids))
+            for annotations, ids in zip(sets, all_ids, strict=True)
+        ]
+    )
+    if settings.image_list is not None:
+        photos = [path for annotations in sets for path in annotations.paths]
+        kept = listed(settings.image_list, truth.image_ids, photos)
+        truth = truth.select([truth.image_ids[index] for index in kept])
+    if settings.classes:
+        check_classes(settings.classes, truth.class_names)
+        truth = truth.keep_classes(settings.classes)
+    return truth
+
+
+def _parse(source: Source, settings: ReadingSettings) -> Annotations:
+    """What one data set states, by the parser of its format."""
+    path, split, images = source.path, source.split, source.images
+    match source.format:
+        case "coco":
+            from tag2box.data.coco import parse_coco
+
+            return parse_coco(path, split=split, images=images)
+        case "voc":
+            from tag2box.data.voc import parse_voc
+
+            return parse_voc(path, split=split, images=images)
+        case "yolo":
+            from tag2box.data.yolo import parse_yolo
+
+            return parse_yolo(path, split=split, images=images)
+        case "imagenet-vid":
+            from tag2box.data.imagenet_vid import parse_imagenet_vid
+
+            frames = settings.key_frames
+            return parse_imagenet_vid(path, split=split, images=images, key_frames=frames)
+    remedy = f"name a data set with boxes: {', '.join(sorted(BOXED))}"
+    raise InputError(path, f"states tags and no boxes ({source.format})", remedy)
+
+
 def join(truths: Sequence[GroundTruth]) -> GroundTruth:
-    """Several data sets as one (07+12): images one after the other, class names united."""
+    """Several data sets as one (07+12): images one after the other, class names united.
+
+    Category ids survive where all data sets have the same classes with the same ids.
+    """
+    kinds = {(truth.class_names, truth.category_ids) for truth in truths}
     names = tuple(dict.fromkeys(name for truth in truths for name in truth.class_names))
     image_ids = tuple(image_id for truth in truths for image_id in truth.image_ids)
     assert len(set(image_ids)) == len(image_ids), "ids are unique"
@@ -136,34 +202,5 @@ def join(truths: Sequence[GroundTruth]) -> GroundTruth:
         difficult=np.concatenate([t.difficult for t in truths]),
         crowd=np.concatenate([t.crowd for t in truths]),
         areas=np.concatenate([t.areas for t in truths]),
+        category_ids=kinds.pop()[1] if len(kinds) == 1 else None,
     )
-
-
-def _as_shown(
-    annotations: Annotations,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Sizes and boxes in the frame a viewer shows.
-
-    Some tools annotate the pixels as they are stored, others the photo as it is shown. The size
-    the file states tells which, wherever the two sizes differ; where they do not (a half turn, a
-    mirror, a square) the file is taken to mean the stored pixels. A file that states no size is
-    taken to mean what a viewer shows.
-    """
-    sizes, boxes = annotations.sizes.copy(), annotations.boxes.copy()
-    for image, path in enumerate(annotations.paths):
-        orientation = stored_orientation(path) if path.is_file() else 1
-        if orientation == 1:
-            continue
-        width, height = _stored_size(path, orientation)
-        if tuple(sizes[image]) != (width, height):
-            continue
-        first, end = np.searchsorted(annotations.object_image, [image, image + 1])
-        boxes[first:end] = orient(boxes[first:end], orientation, width, height)
-        if orientation >= 5:
-            sizes[image] = height, width
-    return sizes, boxes
-
-
-def _stored_size(path: Path, orientation: int) -> tuple[int, int]:
-    width, height = image_size(path)
-    return (height, width) if orientation >= 5 else (width, height)
