@@ -1,10 +1,9 @@
-"""Places without objects: a sky, something far, a ground that recedes; and what a lens does.
+"""Places without objects: a sky, something far, a ground that recedes.
 
 No choice here depends on the classes of a scene. Colours are float32 RGB in [0, 1]; H, W pixels.
 """
 
 import numpy as np
-from scipy import ndimage
 
 from tag2box.data.scene_textures import Image, looked_up, noise
 
@@ -38,19 +37,6 @@ def empty_place(rng: np.random.Generator, height: int, width: int) -> tuple[Imag
         for nearness in (0.35, 0.7):
             _hills(rng, picture, horizon, below + (far - below) * nearness)
     return picture, horizon
-
-
-def developed(rng: np.random.Generator, picture: Image, *, grain: float) -> Image:
-    """The picture as a camera gives it: uneven light, colour cast, soft lens, sensor noise."""
-    height, width = picture.shape[:2]
-    y, x = np.mgrid[-1 : 1 : height * 1j, -1 : 1 : width * 1j].astype(np.float32)
-    lean_x, lean_y = rng.uniform(-0.12, 0.12, 2).tolist()
-    light = 1 + lean_x * x + lean_y * y - 0.1 * (x**2 + y**2)
-    cast = rng.uniform(0.8, 1.1) * rng.normal(1, 0.03, 3)
-    lit = picture * light[:, :, None] * cast.astype(np.float32)
-    blurred = ndimage.gaussian_filter(lit, (*[rng.uniform(0.3, 0.6)] * 2, 0), truncate=2.0)
-    noisy = blurred + grain * rng.standard_normal(picture.shape, dtype=np.float32)
-    return np.asarray(np.clip(noisy, 0, 1), dtype=np.float32)
 
 
 def _ground(rng: np.random.Generator, near: Image, far: Image, height: int, width: int) -> Image:

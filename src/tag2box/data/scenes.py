@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tag2box.data.scene_backgrounds import developed, empty_place
+from tag2box.data.scene_backgrounds import empty_place
+from tag2box.data.scene_camera import Camera
 from tag2box.data.scene_objects import CLASS_NAMES, clutter, plain_rest, silhouette
 from tag2box.data.scene_rendering import Sprite, overlap, paste, render, shadow
 from tag2box.data.scene_textures import Coat, Image, random_coat
@@ -120,7 +121,7 @@ def make_scene(
             stage.add_decoy()
     stage.paint()
     return Scene(
-        image=np.round(255 * developed(rng, picture, grain=challenge.grain)).astype(np.uint8),
+        image=Camera(rng, grain=challenge.grain).photo(rng, picture),
         classes=np.array([o.class_index for o in stage.objects], dtype=np.int64),
         boxes=extents(stage.owners, len(stage.objects)),
         part_boxes=extents(np.where(stage.parts, stage.owners, _NOBODY), len(stage.objects)),
