@@ -10,6 +10,13 @@ class InputError(ValueError):
     def __init__(self, where: object, problem: str, remedy: str) -> None:
         super().__init__(f"{printable(where)}: {printable(problem)}; {printable(remedy)}.")
 
+    @classmethod
+    def from_sentence(cls, sentence: str) -> "InputError":
+        """The error another process has written down."""
+        error = cls.__new__(cls)
+        ValueError.__init__(error, sentence)
+        return error
+
 
 def printable(value: object, limit: int = 300) -> str:
     """The value on one line, safe to print: control characters escaped, very long text cut."""

@@ -64,6 +64,10 @@ class Store:
             self._refresh()
             return len(self._places)
 
+    def bytes_on_disk(self) -> int:
+        """Size of all entries, of every process."""
+        return sum(path.stat().st_size for path in self.folder.glob("*.boxes"))
+
     def __contains__(self, key: bytes) -> bool:
         return self.get(key) is not None
 

@@ -39,6 +39,14 @@ class Processes:
             for tensor, part in zip(group, parts, strict=True):
                 tensor.copy_(part.view_as(tensor))
 
+    def any(self, here: bool) -> bool:
+        """Whether it is so on any process."""
+        if self.count == 1:
+            return here
+        anywhere = torch.tensor(float(here), device=self.device)
+        torch.distributed.all_reduce(anywhere)
+        return bool(anywhere.item())
+
     def wait(self) -> None:
         """Until every process is here."""
         if self.count > 1:

@@ -5,7 +5,7 @@ Equation 5 of the paper has two: the detector minimises the loss, Concrete DropB
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,6 +26,8 @@ class Player:
     schedule: Schedule
     clip: float = 0.0
     """Longest gradient; 0 for any."""
+    direction: float = 1.0
+    """Factor of the gradient: below 0 for the player who wants the loss to rise."""
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -44,6 +46,9 @@ class Player:
         factor = self.schedule(step)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
+        if self.direction != 1:
+            for gradient in self.gradients():
+                gradient.mul_(self.direction)
         if self.clip:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.clip)
         self.optimizer.step()
@@ -64,6 +69,7 @@ def player(
     momentum: float,
     schedule: Schedule,
     clip: float = 0.0,
+    direction: float = 1.0,
 ) -> Player:
     """A player for the named parameters that can be trained; biases faster and without decay."""
     trained = [(name, p) for name, p in parameters if p.requires_grad]
@@ -79,9 +85,4 @@ def player(
         if optimizer == "sgd"
         else AdamW(groups, lr=learning_rate, betas=(momentum, 0.999))
     )
-    return Player(built, rates, schedule, clip)
-
-
-def linear_rule(rates: Sequence[float], images_per_step: int, meant_for: int) -> tuple[float, ...]:
-    """Learning rates in proportion to the photos a step averages over."""
-    return tuple(rate * images_per_step / meant_for for rate in rates)
+    return Player(built, rates, schedule, clip, direction)

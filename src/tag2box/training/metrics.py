@@ -1,0 +1,103 @@
+"""What a run tells while it goes: a line a step in metrics.jsonl, a bar on the screen."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from tag2box.files import write_text
+from tag2box.training.loop import Progress
+
+METRICS = "metrics.jsonl"
+Log = Callable[[Progress], None]
+
+
+@contextmanager
+def told(run: Path, *, first: int, last: int, every: int, device: torch.device) -> Iterator[Log]:
+    """Something to log to. Lines of steps after `first` are of a run that was cut off: removed."""
+    path = run / METRICS
+    write_text(path, "".join(_lines_until(path, first)))
+    tensorboard = _tensorboard(run)
+    columns = (
+        TextColumn("training"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[words]}"),
+    )
+    with (
+        path.open("a", encoding="utf-8") as file,
+        Bar(*columns, console=Console(file=sys.stderr)) as bar,
+    ):
+        task = bar.add_task("training", total=last, completed=first, words="")
+
+        def log(progress: Progress) -> None:
+            if progress.step % every == 0 or progress.step in (1, last):
+                values = _values(progress, device)
+                file.write(json.dumps({"step": progress.step, **values}) + "\n")
+                file.flush()
+                if tensorboard is not None:
+                    for name, value in values.items():
+                        tensorboard(name, value, progress.step)
+            bar.update(task, completed=progress.step, words=_words(progress))
+
+        yield log
+
+
+def read_metrics(run: Path) -> list[dict[str, float]]:
+    """The lines of a run, oldest first."""
+    return [json.loads(line) for line in _lines_until(run / METRICS, sys.maxsize)]
+
+
+def _lines_until(path: Path, step: int) -> list[str]:
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith("}\n")]
+    return [line for line in whole if json.loads(line)["step"] <= step]
+
+
+def _values(progress: Progress, device: torch.device) -> dict[str, float]:
+    memory = (
+        torch.cuda.max_memory_allocated(device)
+        if device.type == "cuda"
+        else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    )
+    return {
+        **progress.losses,
+        "loss": sum(progress.losses.values()),
+        "learning_rate_factor": progress.rate,
+        "skipped": progress.skipped,
+        "images_per_second": progress.images / progress.seconds,
+        "waited": progress.waited / progress.seconds,
+        "memory_gigabytes": memory / 1e9,
+    }
+
+
+TIMED = ("images_per_second", "waited", "memory_gigabytes")
+"""What differs between two runs that are otherwise equal to the bit."""
+
+
+def _words(progress: Progress) -> str:
+    terms = sum(progress.losses.values())
+    return f"loss {terms:.3f}  {progress.images / progress.seconds:.2f} photos/s"
+
+
+def _tensorboard(run: Path) -> Callable[[str, float, int], None] | None:
+    """TensorBoard's own files too, where it is installed."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    writer = SummaryWriter(run / "tensorboard")
+    return writer.add_scalar
