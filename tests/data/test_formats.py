@@ -68,6 +68,8 @@ def test_what_is_unknown_is_said(tmp_path: Path) -> None:
         detect_format(made(tmp_path, **{"a.jpg": ""}) / "a.jpg")
     with pytest.raises(InputError, match=r"holds no tags; .*--tags"):
         detect_format(tmp_path)
+    with pytest.raises(InputError, match="no data set is named"):
+        sources_of([], ReadingSettings())
     with pytest.raises(InputError, match="is not there"):
         sources_of([tmp_path / "absent"], ReadingSettings())
 

@@ -49,6 +49,8 @@ class Source:
 
 def sources_of(paths: Sequence[Path], settings: ReadingSettings) -> list[Source]:
     """How each of the data sets is to be read. Raises `InputError` if it cannot be told."""
+    if not paths:
+        raise InputError("DATA", "no data set is named", "name a folder or file of tagged photos")
     if settings.tags is not None:
         if len(paths) != 1:
             raise InputError("--tags", f"{len(paths)} folders of photos", "name one with --tags")
