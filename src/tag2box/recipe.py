@@ -50,6 +50,26 @@ class ImageSettings:
 
 
 @dataclass(frozen=True)
+class DoctorSettings:
+    """What the doctor looks at and where it draws the line."""
+
+    quick: bool = False
+    """Read only the headers of the photos; they are not decoded."""
+    few_photos: int = 20
+    """A class with fewer photos is mentioned."""
+    everywhere: float = 0.95
+    """A class in this share of the photos has no contrast."""
+    together: float = 0.95
+    """A class of which this share comes with another one cannot be told from it."""
+    tiny_side: int = 64
+    """Photos with a shorter side are mentioned."""
+    long_aspect: float = 5.0
+    """Photos longer than this many times their width, or wider, are mentioned."""
+    workers: int = 4
+    """Threads that look at photos."""
+
+
+@dataclass(frozen=True)
 class ProposalSettings:
     """Where the candidate regions come from, and which of them are used."""
 
@@ -237,6 +257,8 @@ class ModelSettings:
     """What the backbone starts from: imagenet, none, or a file of weights."""
     random_neck: bool = False
     """VGG16: accept weights without fc6 and fc7, which then start random, with a warning."""
+    neck_width: int | None = None
+    """Width of the two fully connected layers of VGG16 (4096) or timm:NAME (1024)."""
     frozen_stages: int = 2
     """First stages that do not learn; take 0 with weights none. timm:NAME freezes no stage."""
     pooling: Literal["own", "max", "align"] = "own"
@@ -285,6 +307,7 @@ class Recipe:
 
     reading: ReadingSettings = field(default_factory=ReadingSettings)
     images: ImageSettings = field(default_factory=ImageSettings)
+    doctor: DoctorSettings = field(default_factory=DoctorSettings)
     proposals: ProposalSettings = field(default_factory=ProposalSettings)
     scenes: SceneSettings = field(default_factory=SceneSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
