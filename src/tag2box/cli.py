@@ -19,7 +19,9 @@ from tag2box.errors import InputError, printable
 VERBS = {
     "demo": "make scenes, learn from their tags, score the boxes: the whole road on one screen",
     "check": "is this data learnable, and what is wrong with it?",
+    "propose": "compute the candidate regions once, and say how good they are",
     "evaluate": "score detections where the true boxes are known",
+    "import-reference": "make a run folder of a checkpoint of the paper's own code",
 }
 
 HELP = """usage: tag2box VERB [options]
@@ -36,7 +38,7 @@ Any setting can also stand in a TOML file: `--recipe FILE`; the command line win
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; the exit code is 0, 1 for a negative answer, 2 for an unusable input."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    verbs = "\n".join(f"  {name:<10} {line}" for name, line in VERBS.items())
+    verbs = "\n".join(f"  {name:<16} {line}" for name, line in VERBS.items())
     if not arguments or arguments[0] in ("-h", "--help"):
         sys.stdout.write(HELP.format(verbs=verbs))
         return 0 if arguments else 2
