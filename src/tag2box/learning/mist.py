@@ -13,6 +13,9 @@ from tag2box.learning.pseudo_boxes import PseudoBoxes
 
 Suppression = Literal["strict", "greedy"]
 
+BLOCK = 256
+"""Ranks compared with all better ones at a time: half of the pairs, and they fit the cache."""
+
 
 def mist(
     scores: Tensor,
@@ -38,22 +41,31 @@ def mist(
     ranked = scores[:, tags].T.sort(dim=1, descending=True, stable=True)  # (P, R)
     regions = ranked.indices[:, :num_candidates]  # (P, k)
     candidates = boxes[regions]  # (P, k, 4)
-    too_close = (iou(candidates, candidates) >= overlap).tril_(-1)  # (P, k, k), [i, j]: j better
-    kept = ~too_close.any(dim=2) if suppression == "strict" else _greedy(too_close)
+    apart = _strict if suppression == "strict" else _greedy
     return PseudoBoxes(
         regions=regions.flatten(),
         classes=tags[:, None].expand_as(regions).flatten(),
         scores=ranked.values[:, :num_candidates].flatten(),
-        kept=kept.flatten(),
+        kept=apart(candidates, overlap).flatten(),
     )
 
 
-def _greedy(too_close: Tensor) -> Tensor:
-    """Who survives when only survivors drop others: (P, k, k) -> (P, k).
+def _strict(candidates: Tensor, overlap: float) -> Tensor:
+    """Who overlaps no better one by `overlap` or more: (P, k, 4) -> (P, k)."""
+    worst = [
+        iou(candidates[:, i : i + BLOCK], candidates[:, : i + BLOCK]).tril_(i - 1).amax(dim=2)
+        for i in range(0, candidates.shape[1], BLOCK)
+    ]
+    return torch.cat([candidates.new_zeros(len(candidates), 0), *worst], dim=1) < overlap
+
+
+def _greedy(candidates: Tensor, overlap: float) -> Tensor:
+    """Who survives when only survivors drop others: (P, k, 4) -> (P, k).
 
     The answer is the one mask that explains itself. Each round settles at least one more rank,
     in practice a few rounds settle all; asking whether it has changed waits for the device.
     """
+    too_close = (iou(candidates, candidates) >= overlap).tril_(-1)  # (P, k, k), [i, j]: j better
     kept = too_close.new_ones(too_close.shape[:2])
     while True:
         survivors = ~(too_close & kept[:, None, :]).any(dim=2)

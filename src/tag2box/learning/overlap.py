@@ -18,10 +18,10 @@ def iou(boxes: Tensor, others: Tensor) -> Tensor:
     width = torch.minimum(x2, other_x2).sub_(torch.maximum(x1, other_x1)).clamp_(min=0)
     height = torch.minimum(y2, other_y2).sub_(torch.maximum(y1, other_y1)).clamp_(min=0)
     shared = width.mul_(height)
-    areas = (x2 - x1) * (y2 - y1)
+    areas = (x2 - x1) * (y2 - y1) + torch.finfo(shared.dtype).tiny  # 0 / tiny for empty boxes
     other_areas = (other_x2 - other_x1) * (other_y2 - other_y1)
-    union = torch.add(areas, other_areas).sub_(shared)
-    return shared.div_(union.clamp_(min=torch.finfo(union.dtype).tiny))
+    union = torch.add(areas, other_areas, out=height).sub_(shared)
+    return shared.div_(union)
 
 
 def _sides(boxes: Tensor) -> tuple[Tensor, ...]:
