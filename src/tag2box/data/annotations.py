@@ -78,20 +78,22 @@ def refuse_impossible_boxes(
     boxes: npt.NDArray[np.float64],  # (M, 4)
     sizes: npt.NDArray[np.int64],  # (M, 2)
     where: Callable[[int], object],
+    *,
+    tolerance: float = OVER_THE_BORDER,
 ) -> None:
     """An error for the first box that is not finite, inverted, or outside its image.
 
     `sizes` are width and height of the image each box is in, 0 where unknown; `where` names the
-    place of a box. A box may be empty (COCO holds a few) and may reach one pixel over the border:
-    real files round that way, and such boxes are left as they stand, so that scores are those of
-    the official kits.
+    place of a box. A box may be empty (COCO holds a few) and may reach `tolerance` over the border,
+    one pixel unless said otherwise: real files round that way, and such boxes are left as they
+    stand, so that scores are those of the official kits.
     """
-    limits = np.where(sizes > 0, sizes + OVER_THE_BORDER, _WIDEST)  # (M, 2)
+    limits = np.where(sizes > 0, sizes + tolerance, _WIDEST)  # (M, 2)
     with np.errstate(invalid="ignore"):
         problems = {
             "is not finite": ~np.isfinite(boxes).all(axis=1),
             "is inverted": (boxes[:, 2:] < boxes[:, :2]).any(axis=1),
-            "is outside the image": (boxes[:, :2] < -OVER_THE_BORDER).any(axis=1)
+            "is outside the image": (boxes[:, :2] < -tolerance).any(axis=1)
             | (boxes[:, 2:] > limits).any(axis=1),
         }
     for problem, which in problems.items():

@@ -5,29 +5,37 @@ from pathlib import Path
 from tag2box.errors import InputError
 
 
-def read_text(file: Path) -> str:
+def read_text(file: Path, *, max_bytes: int | None = None) -> str:
     """The text of a UTF-8 file, with or without a byte order mark."""
     try:
-        return file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(file, f"cannot be read ({error.strerror})", "name a text file") from None
+        with file.open("rb") as opened:
+            content = opened.read(-1 if max_bytes is None else max_bytes + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(file, f"cannot be read ({reason})", "name a text file") from None
+    if max_bytes is not None and len(content) > max_bytes:
+        raise InputError(file, f"is larger than {max_bytes} bytes", "name the right file")
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
             file, f"is not UTF-8 text (byte {error.start})", "save it again as UTF-8"
         ) from None
 
 
-def first_words(file: Path) -> dict[str, int]:
-    """The first word of each line that has one, and the number of the line, counted from 1.
+def listed(file: Path, *, first_word_only: bool) -> dict[str, int]:
+    """The lines of a list and their numbers, counted from 1; empty lines are skipped.
 
-    So image lists are read with or without further columns, like the -1, 0, 1 of Pascal VOC's
-    lists by class. A word that stands twice is an error.
+    With `first_word_only` further columns are ignored, like the -1, 0, 1 of Pascal VOC's lists by
+    class. What stands twice is an error.
     """
-    words: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for number, line in enumerate(read_text(file).splitlines(), start=1):
-        word = line.split(maxsplit=1)[0] if line.strip() else ""
-        if word and words.setdefault(word, number) != number:
+        entry = line.strip()
+        if first_word_only and entry:
+            entry = entry.split(maxsplit=1)[0]
+        if entry and lines.setdefault(entry, number) != number:
             raise InputError(
-                f"{file}:{number}", f"{word!r} is listed twice", "remove one of the lines"
+                f"{file}:{number}", f"{entry!r} is listed twice", "remove one of the lines"
             )
-    return words
+    return lines

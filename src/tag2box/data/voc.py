@@ -6,6 +6,7 @@ of each split or in none. M objects.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from tag2box.data.annotations import Annotations
 from tag2box.data.images import SUFFIXES
 from tag2box.data.paths import Folder, all_there, list_files
-from tag2box.data.text import first_words
+from tag2box.data.text import listed
 from tag2box.data.voc_xml import XmlAnnotation, as_annotations, read_annotation
 from tag2box.errors import InputError
 from tag2box.structures import Dataset
@@ -97,9 +98,9 @@ def _parse(
     if not files:
         raise InputError(path, "holds no image of that split", "name a folder with VOC XML files")
     image_ids = tuple(file.file.stem for file in files)
-    if len(set(image_ids)) < len(image_ids):
-        twice = next(i for i in image_ids if image_ids.count(i) > 1)
-        raise InputError(path, f"the image id {twice!r} occurs twice", "read the folders apart")
+    image_id, times = Counter(image_ids).most_common(1)[0]
+    if times > 1:
+        raise InputError(path, f"the image id {image_id!r} is used twice", "read the folders apart")
     return as_annotations(
         files,
         class_names=_class_names(files),
@@ -166,7 +167,7 @@ def _official(root: Path, split: str | None, images: Path | None) -> _Part:
 
 
 def _list_of(root: Path, split: str) -> Path:
-    if not re.fullmatch(r"[\w .-]+", split):
+    if not re.fullmatch(r"[\w .-]{1,100}", split):
         raise InputError(split, "is not the name of a split", "name one like train or val")
     return root / "ImageSets" / "Main" / f"{split}.txt"
 
@@ -179,7 +180,7 @@ def _xml_files(part: _Part) -> list[Path]:
         found = [folder.find(name, part.annotations) for name in names]
         return [file for file in found if file is not None]
     files = []
-    for image_id, line in first_words(part.listed).items():
+    for image_id, line in listed(part.listed, first_word_only=True).items():
         where = f"{part.listed}:{line}"
         file = folder.find(f"{image_id}.xml", where)
         if file is None:
