@@ -12,7 +12,7 @@ import pytest
 
 from tag2box.errors import InputError
 from tag2box.proposals.cache import Store, content_key
-from tag2box.proposals.filling import Filler, fill
+from tag2box.proposals.filling import Filler, available_cores, fill, in_order_of_rank
 from tag2box.proposals.packing import unpack
 from tag2box.proposals.sources import Source, source_from, source_named
 
@@ -175,3 +175,19 @@ def test_a_worker_starts_quickly_and_without_torch(
     spent = after.children_user + after.children_system
     assert spent - before.children_user - before.children_system < 3
     assert source_module
+
+
+def test_ranks_begin_elsewhere_and_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [Path(str(i)) for i in range(5)]
+    assert in_order_of_rank(paths) == paths
+    cores = available_cores()
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    starts = []
+    for rank in "01":
+        monkeypatch.setenv("RANK", rank)
+        assert sorted(in_order_of_rank(paths)) == paths
+        starts.append(in_order_of_rank(paths)[0].name)
+    assert starts == ["0", "2"]
+    assert in_order_of_rank([]) == []
+    assert available_cores() == max(1, cores // 2)

@@ -172,3 +172,20 @@ def test_names_of_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert folder.parent == tmp_path
     assert folder.name.startswith("selective-search-")
     assert os.sep not in folder.name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"random_share": 0.0},
+        {"random_share": 1.5},
+        {"minimum_side": -1.0},
+        {"minimum_side": float("nan")},
+        {"maximum_count": -1},
+        {"processes": -2},
+    ],
+)
+def test_impossible_settings(change: dict[str, Any]) -> None:
+    (name,) = change
+    with pytest.raises(InputError, match=f"proposals.{name}: is "):
+        open_supply(ProposalSettings(**change))

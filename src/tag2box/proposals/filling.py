@@ -50,6 +50,7 @@ def fill(
         while filler.running:
             filler.wait(0.1)
             bar.update(bar.task_ids[0], completed=filler.done)
+        bar.update(bar.task_ids[0], completed=filler.done)
     filler.raise_error()
     return filler.computed
 
@@ -76,7 +77,7 @@ class Filler:
         self.computed = 0
         self._source, self._store = source, store
         self._max_megapixels, self._unreadable = max_megapixels, unreadable
-        self._missing = self._photos_missing(paths)
+        self._missing = self._photos_missing(in_order_of_rank(paths))
         self._lock = threading.Lock()
         self._first_done, self._stopped = threading.Event(), threading.Event()
         self._error: Exception | None = None
@@ -184,9 +185,21 @@ class Filler:
 
 
 def available_cores() -> int:
-    """The cores this process may use."""
+    """The cores this process may use; the ranks of `torchrun` on a machine share them."""
     affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
+def in_order_of_rank(paths: Sequence[Path]) -> list[Path]:
+    """The photos from where this rank of `torchrun` begins, and then the others.
+
+    Each rank begins elsewhere and finds in the store what the others have done, so together they
+    compute a photo once, and a slow rank is helped by the fast ones.
+    """
+    rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    start = len(paths) * rank // ranks
+    return [*paths[start:], *paths[:start]]
 
 
 def _bar(total: int, *, shown: bool) -> Progress:

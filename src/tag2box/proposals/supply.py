@@ -56,8 +56,11 @@ def open_supply(
     function: AnySource | None = None,
 ) -> ProposalSupply:
     """The supply the settings name; `function` is a source given in Python instead of a name."""
+    _check(settings)
     if function is None and settings.source.startswith(_FILE):
-        return FileSupply(ProposalFile(Path(settings.source.removeprefix(_FILE))), settings)
+        return FileSupply(
+            ProposalFile(Path(settings.source.removeprefix(_FILE)).expanduser()), settings
+        )
     if function is not None:
         source = source_from(function)
     elif settings.source == "selective-search":
@@ -142,8 +145,8 @@ class ComputedSupply:
     def filling(self, images: Sequence[TaggedImage]) -> Filler:
         """The same in the background of a `with` block, in the order of the images.
 
-        What stops it is raised by `get`, when that photo is asked for. Several ranks need not
-        share the photos among them, but each then has less to do.
+        What stops it is raised by `get`, when that photo is asked for. The ranks of `torchrun` all
+        name the same images and share the work.
         """
         return Filler(
             [image.path for image in images],
@@ -165,6 +168,19 @@ def default_cache() -> Path:
     """Below the user's cache folder."""
     stated = os.environ.get("XDG_CACHE_HOME")
     return (Path(stated) if stated else Path.home() / ".cache") / "tag2box" / "proposals"
+
+
+def _check(settings: ProposalSettings) -> None:
+    right = {
+        "minimum_side": settings.minimum_side >= 0,
+        "random_share": 0 < settings.random_share <= 1,
+        "maximum_count": settings.maximum_count >= 0,
+        "processes": settings.processes >= 0,
+    }
+    for name, is_right in right.items():
+        if not is_right:
+            remedy = "give a share above 0 and up to 1" if "share" in name else "give 0 or more"
+            raise InputError(f"proposals.{name}", f"is {getattr(settings, name)}", remedy)
 
 
 @contextlib.contextmanager
