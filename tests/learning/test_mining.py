@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import learning as slow
+from tag2box.errors import InputError
 from tag2box.learning.mining import build_miner
 from tag2box.learning.mist import mist
 from tag2box.learning.oicr import oicr
@@ -197,3 +198,26 @@ def test_no_stage_waits_for_the_device(method):
     tags = torch.zeros(2, dtype=torch.int64, device="meta")
     taught = build_miner(method)(scores, boxes, tags)
     assert taught.labels.shape == taught.weights.shape == (50,)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("top_share", 0.0), ("overlap", 0.0), ("foreground_overlap", 1.5), ("clusters_per_tag", 0)],
+)
+def test_an_impossible_setting_is_named(name, value):
+    with pytest.raises(InputError, match=f"mining.{name}: is {value}; give"):
+        build_miner(**{name: value})
+
+
+def test_mining_needs_a_box_at_least_however_few_regions(random_boxes):
+    for count in range(1, 8):
+        scores, boxes = case(count, count, False, random_boxes)
+        assert mist(scores, boxes, torch.tensor([1])).kept.tolist() == [True]
+
+
+def test_the_mask_is_the_same_in_blocks_of_ranks(monkeypatch, random_boxes):
+    scores, boxes = case(0, 60, True, random_boxes)
+    tags = torch.tensor([0, 1, 2])
+    whole = mist(scores, boxes, tags, top_share=1.0)
+    monkeypatch.setattr("tag2box.learning.mist.BLOCK", 7)
+    assert torch.equal(mist(scores, boxes, tags, top_share=1.0).kept, whole.kept)

@@ -31,8 +31,7 @@ def losses(
     Args:
         outputs: of the detector.
         boxes: (R, 4) xyxy proposals in the frame of the network's input.
-        tags: classes present, 0-based without background: a list, or (P,) int64 already on the
-            device, which spares a wait.
+        tags: classes present, 0-based without background: a list, or (P,) int64 on the device.
         mine: the miner; MIST of the paper when None.
         image_loss_kind: see `image_loss`.
         first_student_weight: factor of both losses of student 0, whose teacher's scores are of a
@@ -68,4 +67,5 @@ def sorted_tags(tags: Tensor | Sequence[int], device: torch.device) -> Tensor:
     """(P,) int64 ascending, because ties go to the lower class."""
     if isinstance(tags, Tensor):
         return tags.sort().values
-    return torch.tensor(sorted(set(tags)), dtype=torch.int64, device=device)
+    on_host = torch.tensor(sorted(set(tags)), dtype=torch.int64)
+    return on_host.to(device, non_blocking=True)

@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from tag2box.errors import InputError
 from tag2box.learning.assignment import Conflicts, PseudoLabels, assign
 from tag2box.learning.mist import Suppression, mist
 from tag2box.learning.oicr import oicr
@@ -33,7 +34,21 @@ def build_miner(
     foreground_from: Literal["method", "at-least", "above"] = "method",
     conflicts: Conflicts = "score",
 ) -> Miner:
-    """A miner; the keywords are the fields of `recipe.MiningSettings`."""
+    """A miner; the keywords are the fields of `recipe.MiningSettings`.
+
+    Raises:
+        InputError: a share or an overlap is not in (0, 1], or there are to be no clusters.
+    """
+    for name, share in (
+        ("top_share", top_share),
+        ("overlap", overlap),
+        ("graph_overlap", graph_overlap),
+        ("foreground_overlap", foreground_overlap),
+    ):
+        if not 0 < share <= 1:
+            raise InputError(f"mining.{name}", f"is {share}", "give a number above 0, at most 1")
+    if clusters_per_tag < 1:
+        raise InputError("mining.clusters_per_tag", f"is {clusters_per_tag}", "give at least 1")
 
     @torch.no_grad()
     def mine(scores: Tensor, boxes: Tensor, tags: Tensor) -> PseudoLabels:
