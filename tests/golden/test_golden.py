@@ -32,10 +32,20 @@ def case(request):
 
 
 def assert_close(found, expected):
-    """Within 1e-5 relative, each number or, where numbers cancel, of the largest one."""
+    """Within 1e-5 relative, each number."""
     expected = torch.as_tensor(expected, dtype=found.dtype)
-    largest = float(expected.abs().max()) if expected.numel() else 0.0
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5 * largest * 0.01)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=0)
+
+
+def assert_gradients_close(found, expected):
+    """Within 1e-5 relative, where float32 allows it.
+
+    Behind two softmaxes some numbers are what is left of two that cancel, a million times larger:
+    those agree within 1e-7 of the largest. As a whole the gradient agrees within 1e-6.
+    """
+    largest = float(expected.abs().max())
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-7 * largest)
+    assert (found - expected).norm() <= 1e-6 * expected.norm()
 
 
 def test_mil_scores(case):
@@ -73,7 +83,7 @@ def test_losses_and_gradients(case):
     for gradient, name in zip(
         gradients, ("grad_cls", "grad_det", "grad_ref", "grad_delta"), strict=True
     ):
-        assert_close(gradient, case[name])
+        assert_gradients_close(gradient, case[name])
 
 
 def test_wsddn_loss(case):
