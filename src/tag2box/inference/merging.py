@@ -53,12 +53,14 @@ def best_apart(
     """Indices of the `top` survivors of NMS per class among K boxes in descending score order.
 
     Whether a box survives depends on better ones only, so NMS over the best n gives the beginning
-    of NMS over all: n doubles until enough survive.
+    of NMS over all: n doubles until enough survive. In float64, because torchvision sets classes
+    apart by moving their boxes.
     """
+    boxes, scores = boxes.double(), scores.double()
     num_best = 8 * top
     while True:
         best = slice(0, num_best)
-        keep: Tensor = batched_nms(boxes[best].double(), scores[best], classes[best], overlap)
+        keep: Tensor = batched_nms(boxes[best], scores[best], classes[best], overlap)
         if len(keep) >= top or num_best >= len(boxes):
             return keep.sort().values[:top]  # equal scores come back in the order they came in
         num_best *= 2
