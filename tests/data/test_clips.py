@@ -88,7 +88,8 @@ def test_some_frames_are_blurred_and_some_objects_are_hidden(clips: list[Clip]) 
     least = np.array([c.visible.min() for c in clips])
     most = np.array([c.visible.max() for c in clips])
     assert (least < 0.6).sum() >= 3
-    assert np.all(most > 0.6)
+    assert np.all(most > 0.5)
+    assert np.median(most) > 0.8
     assert any((c.owners == OCCLUDER).any() for c in clips)
 
 

@@ -7,13 +7,14 @@ import pytest
 from PIL import Image
 
 from tag2box.boxes import iou
-from tag2box.data.coco import parse_coco, read_coco
+from tag2box.data.coco import parse_coco
+from tag2box.data.reading import read_dataset
 from tag2box.data.scene_files import FIRST_VAL, write_scenes
 from tag2box.data.scene_objects import CLASS_NAMES, HEADS, LOADS
 from tag2box.data.scene_rendering import coverage, overlap
 from tag2box.data.scenes import Challenge, Scene, extents, make_scene
-from tag2box.data.table import read_table
 from tag2box.errors import InputError
+from tag2box.recipe import ReadingSettings
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +151,7 @@ def test_overlap_of_a_sprite_with_a_picture(at: tuple[int, int]) -> None:
 
 def test_written_scenes_say_what_the_scenes_are(tmp_path: Path) -> None:
     write_scenes(tmp_path, train=3, val=2, seed=4, width=160, height=120)
-    rows = list(csv.DictReader((tmp_path / "tags.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "images" / "tags.csv").open()))
     assert [row["split"] for row in rows] == ["train"] * 3 + ["val"] * 2
     for split, first in (("train", 0), ("val", FIRST_VAL)):
         coco = json.loads((tmp_path / "annotations" / f"instances_{split}.json").read_text())
@@ -182,8 +183,8 @@ def test_more_train_scenes_leave_the_others_as_they_are(tmp_path: Path) -> None:
 
 def test_the_readers_find_what_was_written(tmp_path: Path) -> None:
     write_scenes(tmp_path, train=3, val=2, width=96, height=64)
-    table = read_table(tmp_path / "tags.csv", images=tmp_path / "images", split="val")
-    coco = read_coco(tmp_path, split="val")
+    table = read_dataset([tmp_path / "images"], ReadingSettings(split="val"))
+    coco = read_dataset([tmp_path], ReadingSettings(split="val"))
     assert len(table) == len(coco) == 2
     scenes = [make_scene(FIRST_VAL + i, width=96, height=64) for i in range(2)]
     for row, entry, scene in zip(table, coco, scenes, strict=True):

@@ -112,9 +112,12 @@ def _layers(
     sizes = np.sort([challenge.sizes(rng, count) for _ in range(count)])[::-1] * np.sqrt(
         height * width
     )
+    # Each starts in a strip of its own, or one might walk behind another all the time.
+    strips = 0.5 + (rng.permutation(count) + rng.uniform(0.2, 0.8, count)) / count  # 0.5 to 1.5
+    places = middle * np.stack([strips, rng.uniform(0.95, 1.2, count)], axis=1)  # (M, 2)
     objects = [
-        _moving_object(rng, challenge, owner, int(classes[owner]), sizes[owner], pan, middle)
-        for owner in range(count)
+        _moving_object(rng, challenge, owner, int(classes[owner]), sizes[owner], pan, place)
+        for owner, place in enumerate(places)
     ]
     hidden = objects[int(rng.integers(count))]
     moment = rng.uniform(-0.3, 0.3) * frames
@@ -136,9 +139,9 @@ def _moving_object(
     class_index: int,
     size: float,
     pan: npt.NDArray[np.float64],
-    middle: npt.NDArray[np.float64],
+    place: npt.NDArray[np.float64],
 ) -> Layer:
-    """An object that crosses the frame near its middle, to either side, nearing or leaving."""
+    """An object that is at its place in the middle of the clip, going to either side."""
     sprite = render(
         silhouette(rng, class_index),
         random_coat(rng, saturation=(0.05, 0.55)),
@@ -152,7 +155,7 @@ def _moving_object(
     return Layer(
         sprite,
         owner,
-        place=middle * rng.uniform((0.6, 0.95), (1.4, 1.2)),
+        place=place,
         velocity=pan + np.array([speed, rng.uniform(-0.2, 0.2) * abs(speed)]),
         growth=rng.normal(0, 0.01),
         turn=rng.normal(0, 0.01),

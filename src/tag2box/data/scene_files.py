@@ -1,7 +1,7 @@
 """Generated scenes as a data set on disk, for every reader and every verb.
 
     images/train/00001.jpg …                the photos
-    tags.csv                                image,tags,split, names relative to images/
+    images/tags.csv                         image,tags,split
     annotations/instances_train.json …      the true boxes, for evaluation only
 
 The boxes are COCO instances with two more keys an annotation: `part_bbox` and `cluster`.
@@ -10,7 +10,7 @@ The boxes are COCO instances with two more keys an annotation: `part_bbox` and `
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,12 @@ def write_scenes(
     width: int = 320,
     height: int = 240,
     difficulty: float = 0.5,
+    on_scene: Callable[[], object] = lambda: None,
 ) -> None:
-    """A data set of generated scenes in `folder`: photos first, the tags that name them last."""
+    """A data set of generated scenes in `folder`: photos first, the tags that name them last.
+
+    `on_scene` is called after each scene.
+    """
     _refuse_unusable(train, val, seed, width, height, difficulty)
     lines = ["image,tags,split"]
     for split, first, count in (("train", 0, train), ("val", FIRST_VAL, val)):
@@ -46,14 +50,14 @@ def write_scenes(
             make_scene(first + i, seed=seed, width=width, height=height, difficulty=difficulty)
             for i in range(count)
         )
-        rows, instances = _write_photos(folder / "images" / split, scenes)
+        rows, instances = _write_photos(folder / "images" / split, scenes, on_scene)
         lines += [f"{split}/{name},{tags},{split}" for name, tags in rows]
         write_text(folder / "annotations" / f"instances_{split}.json", json.dumps(instances))
-    write_text(folder / "tags.csv", "\n".join(lines) + "\n")
+    write_text(folder / "images" / "tags.csv", "\n".join(lines) + "\n")
 
 
 def _write_photos(
-    folder: Path, scenes: Iterable[Scene]
+    folder: Path, scenes: Iterable[Scene], on_scene: Callable[[], object]
 ) -> tuple[list[tuple[str, str]], dict[str, Any]]:
     """Names and tags of the photos written, and what a COCO file says of them."""
     rows: list[tuple[str, str]] = []
@@ -67,6 +71,7 @@ def _write_photos(
         height, width = scene.image.shape[:2]
         images.append({"id": number, "file_name": name, "width": width, "height": height})
         objects.extend(_annotations(scene, number, first_id=len(objects) + 1))
+        on_scene()
     categories = [{"id": i, "name": name} for i, name in enumerate(CLASS_NAMES, start=1)]
     return rows, {"images": images, "annotations": objects, "categories": categories}
 
