@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ def source_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         "def deadly(image):\n"
         "    os._exit(3)\n"
     )
+    monkeypatch.delitem(sys.modules, "my_boxes", raising=False)  # another test's, elsewhere
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     return "my_boxes"

@@ -141,6 +141,39 @@ def test_a_forked_child_does_not_write_to_the_files_of_its_parent(tmp_path: Path
     assert len(list(tmp_path.glob("*.index"))) == 2
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_child_forked_while_a_thread_writes_is_not_stuck(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    stopped = threading.Event()
+
+    def write() -> None:
+        for number in range(100_000):
+            if stopped.is_set():
+                return
+            store.put(key_of(number), entry_of(number % 50))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    children = []
+    for turn in range(20):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)  # ends the child where it hangs
+            store.put(key_of(200_000 + turn), entry_of(turn))
+            os._exit(store.get(key_of(200_000 + turn)) != entry_of(turn))
+        children.append(child)
+    codes = [os.waitpid(child, 0)[1] for child in children]
+    stopped.set()
+    writer.join()
+    assert codes == [0] * 20
+    fresh = Store(tmp_path)
+    assert [fresh.get(key_of(200_000 + turn)) for turn in range(20)] == [
+        entry_of(turn) for turn in range(20)
+    ]
+    assert fresh.get(key_of(0)) == store.get(key_of(0)) == entry_of(0)
+
+
 def test_threads_share_a_store(tmp_path: Path) -> None:
     store = Store(tmp_path)
 

@@ -79,6 +79,16 @@ def test_what_goes_wrong_over_there_is_said_here(
         filled(tmp_path / "store", photos[:2], source, processes=2, unreadable="skip")
 
 
+def test_a_module_that_changes_while_it_is_in_use(
+    tmp_path: Path, photos: list[Path], source_module: str
+) -> None:
+    source = source_named(f"{source_module}:propose")
+    with (tmp_path / f"{source_module}.py").open("a") as file:
+        file.write("# changed\n")
+    with pytest.raises(InputError, match="was changed while it is in use"):
+        filled(tmp_path / "store", photos[:1], source, processes=1)
+
+
 def test_unreadable_photos_stop_or_are_skipped(
     tmp_path: Path, photos: list[Path], source_module: str
 ) -> None:

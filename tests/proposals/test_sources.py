@@ -44,6 +44,8 @@ def test_settings_and_code_make_the_identity(source_module: str, tmp_path: Path)
     assert source_named(name, more=1).identity != first
     with (tmp_path / "my_boxes.py").open("a") as file:
         file.write("# changed\n")
+    assert source_named(name).identity == first  # the code this process has imported
+    sources._digest.cache_clear()  # as a new process
     assert source_named(name).identity != first
     fast, quality = (source_named("selective-search", mode=m, seed=0) for m in ("fast", "quality"))
     assert fast.identity != quality.identity

@@ -112,8 +112,9 @@ def test_a_function_given_in_python(images: list[TaggedImage], tmp_path: Path) -
         return [[0, 0, 5, 5]]
 
     supply = open_supply(ProposalSettings(cache=tmp_path / "cache"), function=propose)
-    assert supply.fill(images, progress=False) == 5
-    assert supply.get(images[0]).boxes.tolist() == [[0, 0, 5, 5]]
+    with supply.filling(images):
+        assert len(calls) == 5  # before training begins
+        assert supply.get(images[0]).boxes.tolist() == [[0, 0, 5, 5]]
     assert len(calls) == 5
     assert not (tmp_path / "cache").exists()
 

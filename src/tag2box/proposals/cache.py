@@ -7,7 +7,6 @@ that dies in between leaves bytes nobody refers to. Whatever does not match its 
 absent and is computed again. There are no locks, and nothing is ever changed or moved.
 """
 
-import contextlib
 import hashlib
 import os
 import struct
@@ -15,8 +14,9 @@ import threading
 import uuid
 import zlib
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from tag2box.errors import InputError
 
@@ -50,6 +50,10 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
         self._places: dict[bytes, tuple[_Place, ...]] = {}
         self._indexed: dict[Path, int] = {}  # bytes read of each index
         self._own: _Segment | None = None
@@ -60,7 +64,7 @@ class Store:
         return Store, (self.folder,)
 
     def __len__(self) -> int:
-        with self._lock:
+        with self._alone():
             self._refresh()
             return len(self._places)
 
@@ -73,7 +77,7 @@ class Store:
 
     def get(self, key: bytes) -> bytes | None:
         """The entry, or None where it is absent or damaged."""
-        with self._lock:
+        with self._alone():
             if key not in self._places:
                 self._refresh()
             for place in self._places.get(key, ()):
@@ -86,20 +90,25 @@ class Store:
     def put(self, key: bytes, entry: bytes) -> None:
         """Add the entry; a second one under the same key serves when the first is damaged."""
         assert len(key) == KEY_BYTES
-        with self._lock:
+        with self._alone():
             try:
-                place = self._segment().append(key, entry)
+                self._own = self._own or _Segment(self.folder)
+                place = self._own.append(key, entry)
             except OSError as error:
                 self._own = None  # its files may end in half a record: never append to them again
                 problem = f"cannot be written ({error.strerror})"
                 raise InputError(self.folder, problem, "free space or set another cache") from None
             self._places[key] = (*self._places.get(key, ()), place)
 
-    def _segment(self) -> "_Segment":
-        """The files of this process; a forked child starts its own."""
-        if self._own is None or self._own.process != os.getpid():
-            self._own = _Segment(self.folder)
-        return self._own
+    def _alone(self) -> threading.Lock:
+        """Keeps the other threads out.
+
+        A forked child begins anew, with files and a lock of its own: the lock it was born with may
+        have been held by a thread it does not have.
+        """
+        if self._process != os.getpid():
+            self._begin()
+        return self._lock
 
     def _refresh(self) -> None:
         """Learn what other processes have added."""
@@ -126,31 +135,34 @@ class Store:
 
 
 class _Segment:
-    """The pair of files one process appends to."""
+    """The pair of files one process appends to; unbuffered, so that a fork copies no bytes."""
 
     def __init__(self, folder: Path) -> None:
-        self.process = os.getpid()
         folder.mkdir(parents=True, exist_ok=True)
         name = uuid.uuid4().hex
         self.index_path = folder / f"{name}.index"
         self._path = folder / f"{name}.boxes"
-        self._entries: IO[bytes] = self._path.open("xb")
-        self._index: IO[bytes] = self.index_path.open("xb")
+        self._entries = self._path.open("xb", buffering=0)
+        self._index = self.index_path.open("xb", buffering=0)
 
     def __del__(self) -> None:
         for file in (getattr(self, "_entries", None), getattr(self, "_index", None)):
             if file is not None:
-                with contextlib.suppress(OSError):  # a full disk has been reported already
-                    file.close()
+                file.close()
 
     def append(self, key: bytes, entry: bytes) -> _Place:
         place = _Place(self._path, self._entries.tell(), len(entry), zlib.crc32(entry))
-        self._entries.write(entry)
-        self._entries.flush()
+        _write(self._entries, entry)
         record = _PLACE.pack(key, *place[1:])
-        self._index.write(record + _CHECK.pack(zlib.crc32(record)))
-        self._index.flush()
+        _write(self._index, record + _CHECK.pack(zlib.crc32(record)))
         return place
+
+
+def _write(file: FileIO, content: bytes) -> None:
+    """All of the content, where the system may take a part at a time."""
+    written = 0
+    while written < len(content):
+        written += file.write(content[written:])
 
 
 def _read(place: _Place) -> bytes | None:

@@ -30,9 +30,6 @@ _REMEDY = f"use one of {', '.join(BUILT_IN)}, file:PATH or package.module:functi
 class UnreadablePhoto(InputError):
     """The photo is at fault, not the source; a user may have asked to skip it."""
 
-    def __init__(self, sentence: str) -> None:
-        ValueError.__init__(self, sentence)
-
 
 @dataclass(frozen=True)
 class Source:
@@ -68,7 +65,7 @@ class Source:
         try:
             image = read_image(path, max_megapixels=max_megapixels)
         except InputError as error:
-            raise UnreadablePhoto(str(error)) from None
+            raise UnreadablePhoto.from_sentence(str(error)) from None
         height, width = image.shape[:2]
         where = f"{self.name} on {path}"
         try:
@@ -123,9 +120,13 @@ def _digest_of_module(module: str, name: str) -> str:
         spec = None
     if spec is None:
         raise InputError(name, f"there is no module {module}", f"check the name; {_REMEDY}")
-    if spec.origin is None or not Path(spec.origin).is_file():
-        return ""
-    return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()[:16]
+    return _digest(Path(spec.origin)) if spec.origin and Path(spec.origin).is_file() else ""
+
+
+@functools.cache
+def _digest(path: Path) -> str:
+    """Read once a process: when the file is changed afterwards, the code in use is the old one."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def _imported(module: str, name: str) -> Any:

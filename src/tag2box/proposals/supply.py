@@ -142,12 +142,18 @@ class ComputedSupply:
             progress=progress,
         )
 
-    def filling(self, images: Sequence[TaggedImage]) -> Filler:
-        """The same in the background of a `with` block, in the order of the images.
+    def filling(
+        self, images: Sequence[TaggedImage]
+    ) -> contextlib.AbstractContextManager[Filler | None]:
+        """The same in the background of a `with` block.
 
         What stops it is raised by `get`, when that photo is asked for. The ranks of `torchrun` all
-        name the same images and share the work.
+        name the same images and share the work. A function that only this process has is called
+        for all photos before the block begins: it may hold a model, and training may fork.
         """
+        if self._source.given is not None:
+            self.fill(images)
+            return contextlib.nullcontext()
         return Filler(
             [image.path for image in images],
             self._source,
@@ -188,7 +194,7 @@ def _photo_at_fault() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise UnreadablePhoto(str(error)) from None
+        raise UnreadablePhoto.from_sentence(str(error)) from None
 
 
 def _cleaned(

@@ -29,6 +29,7 @@ class Worker:
     def __init__(self, source: Source, *, max_megapixels: float) -> None:
         told = {
             "name": source.name,
+            "version": source.version,
             "settings": dict(source.settings),
             "max_megapixels": max_megapixels,
         }
@@ -55,9 +56,9 @@ class Worker:
         if len(answer) < length:
             raise self._death(path)
         if kind == WRONG_PHOTO:
-            raise UnreadablePhoto(answer.decode())
-        if kind == WRONG_SOURCE:  # the sentence is whole already, said by the other process
-            raise InputError.__new__(InputError, answer.decode())
+            raise UnreadablePhoto.from_sentence(answer.decode())
+        if kind == WRONG_SOURCE:
+            raise InputError.from_sentence(answer.decode())
         return answer
 
     @property
@@ -108,6 +109,8 @@ def main(settings: str, questions: IO[bytes], answers: IO[bytes]) -> None:
     source = source_named(told["name"], **told["settings"])
     for line in questions:
         try:
+            if source.version != told["version"]:
+                raise InputError(source.name, "was changed while it is in use", "start again")
             path = Path(os.fsdecode(json.loads(line).encode("latin-1")))
             answer = source.packed_boxes(path, max_megapixels=told["max_megapixels"])
             kind = BOXES
