@@ -48,6 +48,7 @@ def detector_from(
         weights=model.weights if read_weights else "none",
         frozen_stages=model.frozen_stages,
         random_neck=model.random_neck,
+        neck_width=model.neck_width,
         dilated=model.dilated,
         last_relu=model.last_relu,
         stride_in_1x1=model.stride_in_1x1,
@@ -93,6 +94,7 @@ def build_backbone(
     weights: str = "imagenet",
     frozen_stages: int = 2,
     random_neck: bool = False,
+    neck_width: int | None = None,
     dilated: bool = True,
     last_relu: bool = True,
     stride_in_1x1: bool = False,
@@ -100,7 +102,8 @@ def build_backbone(
     """A backbone by name; each takes those of the settings that concern it."""
     if name.startswith("timm:"):
         state = weights if weights in ("imagenet", "none") else read_state_dict(Path(weights))
-        return timm_backbone(name.removeprefix("timm:"), state, where=weights)
+        model = name.removeprefix("timm:")
+        return timm_backbone(model, state, where=weights, dimension=neck_width or 1024)
     if name not in BACKBONES:
         known = f"{', '.join(BACKBONES)} or timm:NAME"
         raise InputError("model.backbone", f"{name!r} is not a backbone", f"use one of {known}")
@@ -113,6 +116,7 @@ def build_backbone(
             last_relu=last_relu,
             frozen_stages=frozen_stages,
             random_neck=random_neck,
+            dimension=neck_width or 4096,
         )
     if name == "efficientnet_lite0":
         return efficientnet_lite0(state_dict, where=weights, frozen_stages=frozen_stages)

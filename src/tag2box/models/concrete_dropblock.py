@@ -72,7 +72,8 @@ class ConcreteDropBlock(nn.Module):
 
     def probabilities(self, features: Tensor) -> Tensor:
         """The chance of each cell to be the centre of a block: (R, K, P, P) -> (R, 1, P, P)."""
-        p = torch.sigmoid(self.heat_map(features.detach())[:, :1].float())
+        logits = self.heat_map(features.detach())[:, :1]
+        p = torch.sigmoid(logits.to(torch.promote_types(logits.dtype, torch.float32)))
         if self.ceiling == "minimum":
             return p.clamp(max=self.threshold)
         if self.ceiling == "scaled":
@@ -129,7 +130,9 @@ def sample(probability: Tensor, noise: RegionNoise, temperature: float) -> Tenso
     gumbel = -torch.log(-torch.log(noise.uniform(2, *probability.shape[-2:])))
     logits = torch.cat([yes, no], dim=1) + gumbel  # (R, 2, P, P)
     relaxed = torch.softmax(logits / temperature, dim=1)[:, :1]
-    hard: Tensor = _StraightThrough.apply((logits[:, :1] > logits[:, 1:]).float(), relaxed)
+    hard: Tensor = _StraightThrough.apply(
+        (logits[:, :1] > logits[:, 1:]).to(relaxed.dtype), relaxed
+    )
     return hard
 
 

@@ -16,6 +16,7 @@ class Heads(nn.Module):
         self, dimension: int, num_classes: int, *, num_students: int = 3, regression: bool = True
     ) -> None:
         super().__init__()
+        self.num_classes = num_classes
         columns = num_classes + 1
         self.classes = nn.Linear(dimension, columns)
         self.detections = nn.Linear(dimension, columns)

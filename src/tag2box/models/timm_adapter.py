@@ -42,7 +42,7 @@ class TimmMap(nn.Module):
 
 
 def timm_backbone(
-    name: str, weights: Mapping[str, Tensor] | str, *, where: object, dimension: int = 1024
+    name: str, weights: Mapping[str, Tensor] | str, *, where: object, dimension: int
 ) -> Backbone:
     """A timm network with a new neck; no stage is frozen, because timm does not name them.
 
@@ -53,9 +53,11 @@ def timm_backbone(
         dimension: of the neck.
     """
     probe = _network(name)
-    level = max(
-        i for i, stride in enumerate(probe.feature_info.reduction()) if stride <= MAX_STRIDE
-    )
+    strides = probe.feature_info.reduction()
+    level = max((i for i, stride in enumerate(strides) if stride <= MAX_STRIDE), default=None)
+    if level is None:
+        problem = f"its finest map has stride {min(strides)}"
+        raise InputError(f"timm:{name}", problem, "choose a model with maps of stride 16 or less")
     options: dict[str, Any] = {"out_indices": (level,)}
     if weights == "imagenet":
         with downloading(f"timm:{name}"):

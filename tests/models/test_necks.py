@@ -1,0 +1,31 @@
+import pytest
+import torch
+
+from tag2box.models.necks import ConvolutionalNeck, FullyConnectedNeck
+from tag2box.models.noise import RegionNoise
+
+
+@pytest.mark.parametrize("count", [0, 1, 6])
+def test_two_layers_and_no_dropout_without_noise(count: int) -> None:
+    neck = FullyConnectedNeck(3 * 4, 5)
+    pooled = torch.randn(count, 3, 2, 2)
+    x = torch.relu(pooled.reshape(count, 12) @ neck.fc6.weight.T + neck.fc6.bias)
+    x = torch.relu(x @ neck.fc7.weight.T + neck.fc7.bias)
+    torch.testing.assert_close(neck(pooled, None), x)
+
+
+def test_dropout_halves_and_doubles() -> None:
+    neck = FullyConnectedNeck(4, 8)
+    with torch.no_grad():
+        for layer in (neck.fc6, neck.fc7):
+            layer.weight.zero_()
+            layer.bias.fill_(1.0)
+    out = neck(torch.zeros(4000, 1, 2, 2), RegionNoise.of(1, 4000))
+    assert set(out.unique().tolist()) == {0.0, 2.0}
+    assert abs(out.mean().item() - 1) < 5 / 32_000**0.5
+
+
+def test_convolutional_neck_is_a_mean_over_cells() -> None:
+    pooled = torch.randn(3, 4, 5, 5)
+    neck = ConvolutionalNeck(torch.nn.ReLU())
+    torch.testing.assert_close(neck(pooled, None), pooled.relu().mean(dim=(2, 3)))
