@@ -8,7 +8,7 @@ from tag2box.evaluation.problems import Problems, Verdict
 
 
 def problem_table(found: Mapping[str, Problems]) -> Table:
-    """A row for each detector: what its confident boxes found, and the share of the objects it missed.
+    """A row for each detector: what its confident boxes found, and which objects it missed.
 
     `wrong` is an object of a wrong class.
     """
