@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tag2box.boxes import iou
-from tag2box.evaluation.coco import CocoNumbers, coco_scores
+from tag2box.evaluation.coco import CocoNumbers, CocoScores, coco_scores
 from tag2box.evaluation.detection_table import AnyDetections
 from tag2box.evaluation.ground_truth import GroundTruth
 
@@ -47,15 +47,18 @@ def average_recall(
 
     Difficult objects and crowds need not be found, as `coco_scores` says.
     """
-    scores = coco_scores(truth, detections, count_difficult=count_difficult)
+    return recalls_among(coco_scores(truth, detections, count_difficult=count_difficult))
+
+
+def recalls_among(scores: CocoScores) -> AverageRecall:
+    """The recalls among COCO's twelve numbers."""
     return AverageRecall(
-        overall=recall_numbers(scores.overall),
-        classes={name: recall_numbers(numbers) for name, numbers in scores.classes.items()},
+        overall=_recalls(scores.overall),
+        classes={name: _recalls(numbers) for name, numbers in scores.classes.items()},
     )
 
 
-def recall_numbers(numbers: CocoNumbers) -> RecallNumbers:
-    """The recalls among COCO's twelve numbers."""
+def _recalls(numbers: CocoNumbers) -> RecallNumbers:
     return RecallNumbers(
         at_1=numbers.ar_1,
         at_10=numbers.ar_10,

@@ -10,7 +10,7 @@ from tag2box.evaluation.coco import CocoScores, coco_scores
 from tag2box.evaluation.corloc import CorrectLocalization, corloc
 from tag2box.evaluation.detection_table import AnyDetections, tabulate
 from tag2box.evaluation.ground_truth import GroundTruth
-from tag2box.evaluation.recall import AverageRecall, average_recall
+from tag2box.evaluation.recall import AverageRecall, recalls_among
 from tag2box.evaluation.voc import VocPrecision, average_precision
 
 Metric: TypeAlias = Literal["voc", "corloc", "coco", "ar"]
@@ -83,14 +83,15 @@ def score(
     table = tabulate(truth, detections)
     of_class = [int((truth.classes == index).sum()) for index in range(len(truth.class_names))]
     difficult = {"count_difficult": count_difficult}
+    by_coco = coco_scores(truth, table, **difficult) if {"coco", "ar"} & set(metrics) else None
     return Scores(
         images=len(truth),
         objects=dict(zip(truth.class_names, of_class, strict=True)),
         detections=len(table),
         voc=average_precision(truth, table, iou=iou) if "voc" in metrics else None,
         corloc=corloc(truth, table, iou=iou, **difficult) if "corloc" in metrics else None,
-        coco=coco_scores(truth, table, **difficult) if "coco" in metrics else None,
-        ar=average_recall(truth, table, **difficult) if "ar" in metrics else None,
+        coco=by_coco if "coco" in metrics else None,
+        ar=recalls_among(by_coco) if by_coco and "ar" in metrics else None,
     )
 
 
