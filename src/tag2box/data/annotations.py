@@ -92,9 +92,9 @@ def refuse_impossible_boxes(
     with np.errstate(invalid="ignore"):
         problems = {
             "is not finite": ~np.isfinite(boxes).all(axis=1),
-            "is inverted": (boxes[:, 2:] < boxes[:, :2]).any(axis=1),
             "is outside the image": (boxes[:, :2] < -tolerance).any(axis=1)
-            | (boxes[:, 2:] > limits).any(axis=1),
+            | (boxes > np.tile(limits, 2)).any(axis=1),
+            "is inverted": (boxes[:, 2:] < boxes[:, :2]).any(axis=1),
         }
     for problem, which in problems.items():
         if which.any():
