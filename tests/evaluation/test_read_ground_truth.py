@@ -9,6 +9,7 @@ from PIL import Image
 
 from tag2box.data.reading import read_dataset
 from tag2box.errors import InputError
+from tag2box.evaluation.detections_file import read_results
 from tag2box.evaluation.ground_truth import read_ground_truth
 from tag2box.recipe import ReadingSettings
 
@@ -100,3 +101,36 @@ def test_photos_need_not_be_there_for_coco(tmp_path: Path) -> None:
     path = coco(tmp_path / "coco")
     (path.parent / "a.jpg").unlink()
     np.testing.assert_array_equal(read_ground_truth([path]).boxes, [[1, 2, 4, 6]])
+
+
+def test_yolo_boxes_stay_in_the_frame_of_a_viewer(tmp_path: Path) -> None:
+    for folder in ("images/val", "labels/val"):
+        (tmp_path / folder).mkdir(parents=True)
+    exif = Image.Exif()
+    exif[0x0112] = 3  # a half turn, which no size can tell
+    Image.new("RGB", (40, 30)).save(tmp_path / "images/val/a.jpg", exif=exif)
+    (tmp_path / "labels/val/a.txt").write_text("0 0.25 0.5 0.5 0.2\n")
+    (tmp_path / "data.yaml").write_text("names: [dog]\nval: images/val\n")
+    results = tmp_path / "results.json"
+    entry = {"image_id": "a", "category_id": 1, "bbox": [0, 12, 20, 6], "score": 1}
+    results.write_text(json.dumps([entry]))
+    truth = read_ground_truth([tmp_path], ReadingSettings(split="val"))
+    np.testing.assert_allclose(truth.boxes, [[0, 12, 20, 18]])
+    np.testing.assert_allclose(read_results(results, truth).boxes, truth.boxes)
+
+
+def test_key_frames_of_clips_are_those_of_the_tags(tmp_path: Path) -> None:
+    for kind in ("Data", "Annotations"):
+        (tmp_path / kind / "VID" / "val" / "clip").mkdir(parents=True)
+    item = OBJECT.format(name="n02084071", difficult=0)
+    size = "<size><width>40</width><height>30</height></size>"
+    for frame in range(5):
+        Image.new("RGB", (40, 30)).save(tmp_path / f"Data/VID/val/clip/{frame:06}.JPEG")
+        xml = f"<annotation>{size}{item}</annotation>"
+        (tmp_path / f"Annotations/VID/val/clip/{frame:06}.xml").write_text(xml)
+    for key_frames, count in ((2, 2), (0, 5)):
+        settings = ReadingSettings(split="val", key_frames=key_frames)
+        truth, data = read_ground_truth([tmp_path], settings), read_dataset([tmp_path], settings)
+        assert truth.image_ids == tuple(image.id for image in data)
+        assert len(truth) == len(truth.boxes) == count
+        assert "dog" in truth.class_names

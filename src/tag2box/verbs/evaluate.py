@@ -1,5 +1,6 @@
 """`tag2box evaluate`: score detections where the true boxes are known."""
 
+import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,10 +11,10 @@ from rich.console import Console
 
 from tag2box.data.formats import sources_of
 from tag2box.data.selection import check_classes
-from tag2box.errors import InputError
+from tag2box.errors import InputError, printable
 from tag2box.evaluation.detections_file import read_results
 from tag2box.evaluation.ground_truth import read_ground_truth
-from tag2box.evaluation.scores import METRICS, Metric, score
+from tag2box.evaluation.scores import METRICS, Metric, Scores, score
 from tag2box.outputs.score_tables import score_tables
 from tag2box.recipe import ReadingSettings
 
@@ -67,16 +68,19 @@ class Verb:
             iou=self.iou,
             count_difficult=self.count_difficult,
         )
-        console = Console()
         if self.json:
-            console.out(msgspec.json.encode(scores.to_plain()).decode(), highlight=False)
-            return 0
+            sys.stdout.write(msgspec.json.encode(scores.to_plain()).decode() + "\n")
+        else:
+            self._print(scores)
+        return 0
+
+    def _print(self, scores: Scores) -> None:
+        console = Console()
         for source in sources_of(self.ground_truth, self.reading):
-            console.out(source.describe(), highlight=False)
+            console.out(printable(source.describe()), highlight=False)
         console.out(f"{scores.images} images, {scores.detections} detections", highlight=False)
         for table in score_tables(scores):
             console.print(table)
-        return 0
 
 
 def _metric(name: str) -> Metric:
