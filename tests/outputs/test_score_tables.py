@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -31,3 +32,10 @@ def test_what_is_not_asked_for_is_not_shown_and_what_is_unknown_is_a_dash() -> N
     text = printed([table])
     assert "CorLoc" not in text
     assert text.count("–") == 2 * (len(case.truth.class_names) + 1)
+
+
+def test_a_class_name_is_shown_as_it_is() -> None:
+    truth = replace(make_case(1).truth, class_names=("[red]cat", "dog\n", "cow"))
+    text = printed(score_tables(score(truth, [], metrics=["voc"])))
+    assert "[red]cat" in text
+    assert "dog\\n" in text

@@ -4,7 +4,9 @@ import math
 from collections.abc import Iterator
 
 from rich.table import Table
+from rich.text import Text
 
+from tag2box.errors import printable
 from tag2box.evaluation.coco import CocoNumbers
 from tag2box.evaluation.recall import RecallNumbers
 from tag2box.evaluation.scores import Scores
@@ -28,7 +30,8 @@ def _classes(scores: Scores) -> Table:
     for heading in ("objects", *(heading for heading, _, _ in columns)):
         table.add_column(heading, justify="right")
     for name, objects in scores.objects.items():
-        table.add_row(name, str(objects), *(_percent(values[name]) for _, values, _ in columns))
+        numbers = (_percent(values[name]) for _, values, _ in columns)
+        table.add_row(Text(printable(name)), str(objects), *numbers)
     table.add_section()
     total = sum(scores.objects.values())
     table.add_row("all", str(total), *(_percent(overall) for _, _, overall in columns))
