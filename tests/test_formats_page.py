@@ -53,8 +53,6 @@ def test_an_example_is_read_as_the_page_says(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    if command.startswith("tag2box check vid"):
-        pytest.importorskip("tag2box.data.imagenet_vid")
     monkeypatch.chdir(tmp_path)
     lay_out(tmp_path, blocks)
     program, *arguments = shlex.split(command)

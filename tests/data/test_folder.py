@@ -4,6 +4,7 @@ import pytest
 from PIL import Image
 
 from tag2box.data.folder import photos_in, read_folder
+from tag2box.data.reading import read_dataset
 from tag2box.errors import InputError
 from tag2box.structures import Dataset
 
@@ -67,6 +68,12 @@ def test_links_out_of_the_folder_are_refused(tmp_path: Path) -> None:
     (root / "cat").symlink_to(outside.parent)
     with pytest.raises(InputError, match="link out of the folder"):
         read_folder(root)
+
+
+def test_links_that_go_round_are_no_folders(tmp_path: Path) -> None:
+    photo(tmp_path / "dog" / "a.png")
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    assert read_dataset([tmp_path]).class_names == ("dog",)
 
 
 def test_photos_that_cannot_be_read_are_mentioned(tmp_path: Path) -> None:

@@ -113,6 +113,30 @@ def test_wide_numbers_are_brought_to_bytes(
     assert shown[0, :, 0].tolist() == expected
 
 
+@pytest.mark.parametrize("white_is_zero", [False, True])
+def test_the_white_level_of_a_tiff_is_honoured(tmp_path: Path, white_is_zero: bool) -> None:
+    """Twelve bits in each sample, packed, or sixteen with white as zero."""
+    if white_is_zero:
+        path = saved(tmp_path / "a.tif", np.array([[0, 65535]], np.uint16))
+        content = path.read_bytes()
+        stated = (262).to_bytes(2, "little") + (3).to_bytes(2, "little") + (1).to_bytes(4, "little")
+        assert content.count(stated) == 1
+        value = content.index(stated) + len(stated)
+        path.write_bytes(content[:value] + b"\0\0" + content[value + 2 :])
+        assert read_image(path)[0, :, 0].tolist() == [255, 0]
+        return
+    path = tmp_path / "a.tif"
+    tags = {256: 2, 257: 1, 258: 12, 259: 1, 262: 1, 273: 122, 277: 1, 278: 1, 279: 3}
+    entries = b"".join(
+        tag.to_bytes(2, "little") + b"\3\0\1\0\0\0" + value.to_bytes(4, "little")
+        for tag, value in tags.items()
+    )
+    header = b"II*\0\x08\0\0\0" + len(tags).to_bytes(2, "little") + entries + b"\0\0\0\0"
+    path.write_bytes(header + bytes([0x80, 0x0F, 0xFF]))  # 0x800 and 0xFFF
+    assert len(header) == 122
+    assert read_image(path)[0, :, 0].tolist() == [128, 255]
+
+
 def test_a_sixteen_bit_pgm_is_scaled(tmp_path: Path) -> None:
     path = tmp_path / "a.pgm"
     path.write_bytes(b"P5 2 1 65535\n" + np.array([257, 65535], ">u2").tobytes())

@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from tag2box.data.images import glance, image_size
 from tag2box.errors import InputError
@@ -117,15 +115,25 @@ def nearly_same(prints: Sequence[bytes | None]) -> list[list[int]]:
         for members in _groups(bits[:, start : start + _BAND])
         for link in _links(members, bits)
     ]
-    if not links:
-        return []
-    firsts, seconds = np.transpose(links)
-    graph = coo_array((np.ones(len(links)), (firsts, seconds)), shape=(len(known), len(known)))
-    labels = connected_components(graph, directed=False)[1]  # (N,)
     groups: dict[int, list[int]] = defaultdict(list)
-    for index in sorted({*firsts.tolist(), *seconds.tolist()}):
-        groups[labels[index]].append(known[index])
+    for index, group in _joined(links).items():
+        groups[group].append(known[index])
     return list(groups.values())
+
+
+def _joined(links: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """The group of each linked index, named by its first member."""
+    earlier: dict[int, int] = {}
+
+    def first_of(index: int) -> int:
+        while earlier.setdefault(index, index) != index:
+            earlier[index] = index = earlier[earlier[index]]
+        return index
+
+    for one, other in links:
+        low, high = sorted((first_of(one), first_of(other)))
+        earlier[high] = low
+    return {index: first_of(index) for index in sorted(earlier)}
 
 
 def _groups(band: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.int64]]:

@@ -40,7 +40,8 @@ def read_folder(path: Path, *, split: str | None = None) -> Dataset:
 
 def class_folders(root: Path) -> list[str]:
     """Names of the visible sub-folders, in alphabetical order."""
-    return sorted(entry.name for entry in _entries(root) if entry.is_dir() and _visible(entry.name))
+    visible = (entry for entry in _entries(root) if _visible(entry.name))
+    return sorted(e.name for e in visible if os.path.isdir(e.path))  # False where links go round
 
 
 def photos_in(root: Path) -> list[Path]:
@@ -49,7 +50,7 @@ def photos_in(root: Path) -> list[Path]:
 
 
 def _root(path: Path, split: str | None) -> Path:
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise InputError(path, "is not a folder", "name a folder with one sub-folder per class")
     folders = class_folders(path)
     if split is not None:

@@ -3,6 +3,7 @@
 One answer serves training, which reads the tags, and evaluation, which parses the boxes.
 """
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from tag2box.data.folder import SPLITS, class_folders
+from tag2box.data.paths import list_files
 from tag2box.errors import InputError
 from tag2box.recipe import Format, ReadingSettings
 
@@ -59,7 +61,7 @@ def sources_of(paths: Sequence[Path], settings: ReadingSettings) -> list[Source]
 
 
 def _source(path: Path, settings: ReadingSettings, images: Path | None) -> Source:
-    if not path.exists():
+    if not os.path.exists(path):  # which, unlike Path.exists, never raises
         raise InputError(path, "is not there", "name a folder or file that exists")
     kind = detect_format(path) if settings.format == "auto" else settings.format
     if kind not in _WITH_SPLITS and settings.split is not None:
@@ -143,8 +145,8 @@ def _head(path: Path) -> bytes:
 
 def _tag_file(folder: Path) -> Path | None:
     """The one file of tags that lies in a folder of photos under a usual name."""
-    found = [file for file in sorted(folder.iterdir()) if _TAG_FILE.fullmatch(file.name.lower())]
-    return found[0] if len(found) == 1 else None
+    found = [name for name in list_files(folder) if _TAG_FILE.fullmatch(name.lower())]
+    return folder / found[0] if len(found) == 1 else None
 
 
 assert set(_NAMES) == set(get_args(Format)) - {"auto"}

@@ -1,5 +1,6 @@
 """Rows of image names and tags, as every tag-only format gives them, made into a data set."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,7 @@ def dataset_from_rows(rows: Iterable[TagRow], *, source: Path, images: Path) -> 
 
 
 def _checked_paths(rows: list[TagRow], source: Path, images: Path) -> tuple[Path, ...]:
-    if not images.is_dir():
+    if not os.path.isdir(images):
         raise InputError(images, "is not a folder", "name the folder of the photos")
     folder = Folder(images)
     found = [folder.find(row.name, f"{source}, {row.where}") for row in rows]

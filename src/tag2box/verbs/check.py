@@ -1,5 +1,6 @@
 """`tag2box check`: is this data learnable, and what is wrong with it?"""
 
+import os
 import sys
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -61,7 +62,7 @@ class Verb:
             return None
         settings = replace(self.reading, split=self.val_split, classes=(), image_list=None)
         if self.val:
-            beside = self.data[0] if self.reading.tags and self.val[0].is_file() else None
+            beside = self.data[0] if self.reading.tags and os.path.isfile(self.val[0]) else None
             settings = replace(settings, tags=None, images=beside)
         other = read_dataset(self.val or self.data, settings)
         if not self.reading.classes:
