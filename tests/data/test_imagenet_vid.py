@@ -122,6 +122,7 @@ def test_a_list_names_its_frames(root: Path) -> None:
         ("val/clip_c 1 99 20", r"bad\.txt:1: val/clip_c/000099\.xml is not in"),
         ("val/clip_c 1 x 20", r"bad\.txt:1: 'x' is not a frame number"),
         ("clip_c 1\nclip_c 1", r"bad\.txt:2: 'clip_c 1' is listed twice"),
+        ("clip_c/000001 1\nval/clip_c 1 1 20", r"bad\.txt:2: val/clip_c/000001 is listed twice"),
         ("../../../secret 1", r"bad\.txt:1: .* leaves"),
         ("/etc 1", r"bad\.txt:1: .* is absolute"),
         ("", "holds no annotated frame"),

@@ -70,8 +70,8 @@ def _frames(files: list[str]) -> list[str]:
 
 def _listed_frames(file: Path, annotations: Path, key_frames: int) -> dict[str, list[str]]:
     """By clip, the frames that a list chooses."""
-    clips: dict[str, list[str]] = {}  # what is there
-    chosen: dict[str, list[str]] = {}
+    clips: dict[str, list[str]] = {}  # what is there, as far as it was asked for
+    chosen: dict[str, dict[str, None]] = {}  # a frame is looked up among thousands
     with_length = set()
     for line, number in listed(file, first_word_only=False).items():
         where = f"{file}:{number}"
@@ -80,17 +80,19 @@ def _listed_frames(file: Path, annotations: Path, key_frames: int) -> dict[str, 
         if len(words) == 4:
             with_length.add(clip)
         if frame is None:
-            chosen[clip] = spaced(clips[clip], key_frames)
+            chosen[clip] = dict.fromkeys(spaced(clips[clip], key_frames))
         elif frame in clips[clip]:
-            chosen.setdefault(clip, []).append(frame)
+            if frame in chosen.setdefault(clip, {}):
+                raise InputError(where, f"{clip}/{frame} is listed twice", "remove that line")
+            chosen[clip][frame] = None
         else:
             raise InputError(
                 where, f"{clip}/{frame}.xml is not in {annotations}", "add it or remove the line"
             )
     for clip in with_length:
-        if chosen[clip] == ["000000"]:
-            chosen[clip] = spaced(clips[clip], key_frames)
-    return chosen
+        if list(chosen[clip]) == ["000000"]:
+            chosen[clip] = dict.fromkeys(spaced(clips[clip], key_frames))
+    return {clip: list(frames) for clip, frames in chosen.items()}
 
 
 def _clip_and_frame(
