@@ -64,6 +64,23 @@ def test_frozen_random_stages_are_said() -> None:
         detector_from(ModelSettings(weights="none"), DropoutSettings(), 2)
 
 
+@pytest.mark.parametrize(
+    ("model", "dropout", "words"),
+    [
+        ({"frozen_stages": -1}, {}, "model.frozen_stages: is -1"),
+        ({"students": -1}, {}, "model.students: is -1"),
+        ({"pixel_std": (1.0, 0.0, 1.0)}, {}, "model.pixel_std"),
+        ({}, {"share": 1.0}, "dropout.share: is 1.0"),
+        ({}, {"block_size": 0}, "dropout.block_size: is 0"),
+        ({}, {"block_size": 9}, "7 x 7 cells"),
+        ({}, {"temperature": 0.0}, "dropout.temperature: is 0.0"),
+    ],
+)
+def test_impossible_numbers_are_named(model, dropout, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        detector_from(ModelSettings(**model), DropoutSettings(**dropout), 2)
+
+
 def test_unknown_names_are_one_sentence() -> None:
     with pytest.raises(InputError, match=r"'vgg' is not a backbone; use one of .*vgg16"):
         build_backbone("vgg", weights="none")

@@ -4,7 +4,8 @@ import math
 import pytest
 import torch
 
-from tag2box.models.regions import RoIAlign, RoIMaxPool
+from tag2box.models.necks import FullyConnectedNeck
+from tag2box.models.regions import Regions, RoIAlign, RoIMaxPool
 
 
 def half_away(x: float) -> int:
@@ -49,6 +50,15 @@ def test_align_averages_exact_places() -> None:
     for r, (x1, _, x2, _) in enumerate(boxes.tolist()):
         centers = torch.tensor([x1 + (i + 0.5) * (x2 - x1) / 7 for i in range(7)]) / 8
         torch.testing.assert_close(pooled[r, 0], centers.expand(7, 7))
+
+
+@pytest.mark.parametrize("pool", [RoIMaxPool(3, 8), RoIAlign(3, 8)])
+def test_gradients_of_the_features(pool: torch.nn.Module) -> None:
+    features = torch.randn(1, 2, 6, 7, dtype=torch.float64, requires_grad=True)
+    boxes = torch.tensor([[3.0, 5, 40, 44], [0, 0, 20, 9]], dtype=torch.float64)
+    neck = FullyConnectedNeck(2 * 9, 4).double()
+    regions = Regions(pool, neck)
+    assert torch.autograd.gradcheck(lambda f: regions(f, boxes), (features,))
 
 
 @pytest.mark.parametrize("pool", [RoIMaxPool(7, 8), RoIAlign(7, 8)])

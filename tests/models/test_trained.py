@@ -27,6 +27,14 @@ def test_a_detector_comes_back_with_all_it_needs(tmp_path: Path) -> None:
     assert torch.equal(again(image, boxes).class_logits, expected)
 
 
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    recipe = Recipe(model=ModelSettings(weights="none", frozen_stages=0))
+    detector = detector_from(recipe.model, recipe.dropout, 2)
+    with pytest.raises(InputError, match="cannot be written"):
+        write_trained(tmp_path / "file" / "run", detector, recipe)
+
+
 def test_an_unfinished_or_foreign_folder_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no recipe\.toml"):
         read_trained(tmp_path)

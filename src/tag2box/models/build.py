@@ -43,6 +43,7 @@ def detector_from(
             "to let them learn set --model.frozen-stages 0.",
             stacklevel=2,
         )
+    _require_possible(model, dropout)
     backbone = build_backbone(
         model.backbone,
         weights=model.weights if read_weights else "none",
@@ -153,6 +154,29 @@ def build_dropout(
             )
         case "none":
             return None, None
+
+
+def _require_possible(model: ModelSettings, dropout: DropoutSettings) -> None:
+    """Numbers no detector can have are named before anything is built."""
+    for where, number, least in (
+        ("model.frozen_stages", model.frozen_stages, 0),
+        ("model.students", model.students, 0),
+        ("model.neck_width", model.neck_width or 1, 1),
+        ("dropout.block_size", dropout.block_size, 1),
+    ):
+        if number < least:
+            raise InputError(where, f"is {number}", f"give at least {least}")
+    if dropout.block_size > 7:
+        problem = f"is {dropout.block_size}, but regions may have only 7 x 7 cells"
+        raise InputError("dropout.block_size", problem, "give at most 7")
+    if not 0 < dropout.share < 1:
+        raise InputError("dropout.share", f"is {dropout.share}", "give a number between 0 and 1")
+    if not dropout.temperature > 0:
+        raise InputError(
+            "dropout.temperature", f"is {dropout.temperature}", "give a number above 0"
+        )
+    if model.pixel_std is not None and not min(model.pixel_std) > 0:
+        raise InputError("model.pixel_std", f"is {model.pixel_std}", "give numbers above 0")
 
 
 def _state_dict(name: str, weights: str) -> Mapping[str, Tensor] | None:

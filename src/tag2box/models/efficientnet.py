@@ -48,7 +48,9 @@ def efficientnet_lite0(
     base.freeze(frozen_stages)
     return Backbone(
         base=base,
-        neck=ConvolutionalNeck(stages[5], stages[6], network.conv_head, network.bn2),
+        neck=ConvolutionalNeck(
+            stages[5], stages[6], network.conv_head, network.bn2, channels_last=True
+        ),
         stride=16,
         channels=stages[5][0].conv_pw.in_channels,
         dimension=network.conv_head.out_channels,

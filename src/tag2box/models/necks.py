@@ -3,6 +3,7 @@
 R regions, K channels, P x P cells a region, D neck channels.
 """
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -33,13 +34,18 @@ class FullyConnectedNeck(nn.Module):
 
 
 class ConvolutionalNeck(nn.Module):
-    """The last stages of a network and a mean over the cells."""
+    """The last stages of a network and a mean over the cells.
 
-    def __init__(self, *stages: nn.Module) -> None:
+    Channels beside each other in memory save depthwise convolutions a third of their time on a
+    CPU; plain ones lose a little.
+    """
+
+    def __init__(self, *stages: nn.Module, channels_last: bool = False) -> None:
         super().__init__()
         self.stages = nn.Sequential(*stages)
+        self.memory_format = torch.channels_last if channels_last else torch.contiguous_format
 
     def forward(self, pooled: Tensor, noise: RegionNoise | None) -> Tensor:  # noqa: ARG002
         """(R, K, P, P) -> (R, D)."""
-        maps: Tensor = self.stages(pooled)
+        maps: Tensor = self.stages(pooled.contiguous(memory_format=self.memory_format))
         return maps.mean(dim=(2, 3))

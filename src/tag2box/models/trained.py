@@ -8,6 +8,7 @@ import dataclasses
 from pathlib import Path
 
 import tomli_w
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from tag2box.errors import InputError
@@ -24,10 +25,14 @@ RECIPE = "recipe.toml"
 
 def write_trained(folder: Path, detector: Detector, recipe: Recipe) -> None:
     """Write both files; `recipe.reading.classes` names the classes of the detector's columns."""
-    write_text(folder / RECIPE, tomli_w.dumps(settings_to_plain(recipe)))
-    with written_whole(folder / WEIGHTS) as temporary:
-        tensors = {name: tensor.contiguous() for name, tensor in detector.state_dict().items()}
-        save_file(tensors, temporary)
+    tensors = {name: tensor.contiguous() for name, tensor in detector.state_dict().items()}
+    try:
+        write_text(folder / RECIPE, tomli_w.dumps(settings_to_plain(recipe)))
+        with written_whole(folder / WEIGHTS) as temporary:
+            save_file(tensors, temporary)
+    except (OSError, SafetensorError) as error:
+        remedy = "free some disk or name another folder"
+        raise InputError(folder, f"cannot be written ({error})", remedy) from error
 
 
 def read_trained(folder: Path) -> tuple[Detector, Recipe]:
