@@ -90,6 +90,17 @@ def as_proposals(result: object, height: int, width: int, where: object) -> Prop
     return Proposals(boxes[order], values[order])
 
 
+def checked_image(image: object) -> Image:
+    """An RGB image with at least one pixel; grey levels (H, W) or (H, W, 1) become three planes."""
+    array = np.asarray(image)
+    if array.ndim == 2:
+        array = array[:, :, None]
+    if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] not in (1, 3) or not array.size:
+        problem = f"is {array.dtype} of shape {array.shape}"
+        raise InputError("the image", problem, "give uint8 (height, width, 3), RGB")
+    return np.ascontiguousarray(np.broadcast_to(array, (*array.shape[:2], 3)))
+
+
 def _split(result: object) -> tuple[object, object]:
     """Boxes, and scores or None: a pair is a tuple of two, of which the first is no single box."""
     if isinstance(result, tuple) and len(result) == 2:

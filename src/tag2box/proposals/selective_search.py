@@ -1,0 +1,133 @@
+"""Selective search (Uijlings et al., IJCV 2013): regions of several segmentations, grouped.
+
+The photo is shrunk and blurred once; every colour space sorts its edges once for all its scales;
+every segmentation is described once for all its ways of grouping. N boxes of all hierarchies.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image as PillowImage
+
+from tag2box.proposals.colour_spaces import Space, blur, colour_space
+from tag2box.proposals.description import describe
+from tag2box.proposals.grouping import Measure, group
+from tag2box.proposals.protocol import Image, Proposals, checked_image
+from tag2box.proposals.segmentation import segment, sort_edges
+
+Mode = Literal["fast", "quality"]
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """What is varied (Sec. 4 of the paper): every combination makes a hierarchy."""
+
+    spaces: tuple[Space, ...]
+    scales: tuple[float, ...]
+    """k of the segmentation, in the working frame."""
+    groupings: tuple[frozenset[Measure], ...]
+
+
+_ALL: frozenset[Measure] = frozenset({"colour", "texture", "size", "fill"})
+MODES: dict[Mode, Diversity] = {
+    "fast": Diversity(
+        spaces=("hsv", "lab"),
+        scales=(75.0, 150.0, 225.0),
+        groupings=(_ALL, frozenset({"size", "fill"})),
+    ),
+    "quality": Diversity(
+        spaces=("hsv", "lab", "rgi", "intensity", "hue"),
+        scales=(50.0, 100.0, 200.0),
+        groupings=(
+            _ALL,
+            _ALL - {"colour"},
+            frozenset({"fill"}),
+            frozenset({"size"}),
+        ),
+    ),
+}
+
+SIGMA = 0.8
+"""Blur before the segmentation, in pixels of the working frame."""
+MIN_SIZE = 25
+"""Pixels of the working frame: smaller regions join a neighbour."""
+FEWEST_WORKING_PIXELS = 40_000
+"""Photos are halved, but not below this, where regions of a few pixels would decide."""
+
+
+def selective_search(
+    image: Image, *, mode: Mode = "fast", seed: int = 0, most_working_pixels: int = 120_000
+) -> Proposals:
+    """Regions of an RGB photo, uint8 (H, W, 3), as whole-pixel boxes of that photo, ranked.
+
+    Works on the photo at half its sides, larger photos at `most_working_pixels`, so that the time
+    and the number of boxes stay bounded. The same photo, mode and seed give the same boxes in the
+    same order; there is no random state and no thread. Always holds the box of the whole photo.
+    """
+    image = checked_image(image)
+    height, width = image.shape[:2]
+    working = _shrunk(image, most_working_pixels)
+    hierarchies = _hierarchies(working, MODES[mode])
+    ranks = np.concatenate(
+        [_ranks(len(boxes), seed, number) for number, boxes in enumerate(hierarchies)]
+    )  # (N,)
+    boxes = np.concatenate(hierarchies)[np.argsort(ranks, kind="stable")]  # (N, 4)
+    boxes = _distinct(boxes, *working.shape[:2])
+    scale = np.array([width / working.shape[1], height / working.shape[0]] * 2)
+    return Proposals(np.rint(boxes * scale).astype(np.float32))
+
+
+def _shrunk(image: Image, most_pixels: int) -> Image:
+    """The photo in the working frame: each pixel the mean of those it covers."""
+    height, width = image.shape[:2]
+    pixels = min(max(height * width / 4, FEWEST_WORKING_PIXELS), most_pixels)
+    factor = np.sqrt(height * width / pixels)
+    if factor <= 1:
+        return image
+    size = max(1, round(width / factor)), max(1, round(height / factor))
+    shrunk = PillowImage.fromarray(image).resize(size, PillowImage.Resampling.BOX)
+    return np.asarray(shrunk)
+
+
+def _hierarchies(image: Image, diversity: Diversity) -> list[npt.NDArray[np.int32]]:
+    """The boxes of every hierarchy, leaves first, in pixels of that image."""
+    rgb = blur(image, SIGMA)
+    hierarchies = []
+    for space in diversity.spaces:
+        planes = colour_space(space, rgb)
+        edges = sort_edges(planes)
+        for k in diversity.scales:
+            regions = segment(edges, k=k, min_size=MIN_SIZE)
+            description = describe(planes, regions)
+            hierarchies += [
+                group(description, regions.pairs, measures) for measures in diversity.groupings
+            ]
+    return hierarchies
+
+
+def _ranks(count: int, seed: int, hierarchy: int) -> npt.NDArray[np.float64]:
+    """Randomised place in the hierarchy (Sec. 4.4): a number in [0, 1) times 1 for its top.
+
+    The numbers are splitmix64 of (seed, hierarchy, place): no state, so no order of calls.
+    """
+    places = np.arange(count, 0, -1)
+    with np.errstate(over="ignore"):
+        stream = np.uint64(seed % 2**64) * np.uint64(0xD1342543DE82EF95)
+        stream += np.uint64(hierarchy) << np.uint64(32)
+        state = places.astype(np.uint64) + stream
+        state = state * np.uint64(0x9E3779B97F4A7C15)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state = state ^ (state >> np.uint64(31))
+    shares = (state >> np.uint64(11)).astype(np.float64) / 2**53
+    return np.asarray(shares * places, dtype=np.float64)
+
+
+def _distinct(boxes: npt.NDArray[np.int32], height: int, width: int) -> npt.NDArray[np.int32]:
+    """The boxes without repetition, each where it first stood."""
+    x1, y1, x2, y2 = boxes.astype(np.int64).T
+    keys = ((x1 * (width + 1) + x2) * (height + 1) + y1) * (height + 1) + y2
+    _, first = np.unique(keys, return_index=True)
+    return boxes[np.sort(first)]
