@@ -8,7 +8,7 @@ from tag2box.models.pixels import IMAGENET
 
 
 @pytest.fixture(autouse=True)
-def _one_thread_and_seed() -> None:
+def _same_seed() -> None:
     torch.manual_seed(0)
 
 
