@@ -57,11 +57,11 @@ class Annotations:
     def tags(self, *, difficult_makes_tag: bool) -> Dataset:
         """Which classes each image holds; the boxes stay behind."""
         counts = np.ones(len(self.classes), bool) if difficult_makes_tag else ~self.difficult
-        pairs = np.unique(
-            np.stack([self.object_image[counts], self.classes[counts]], axis=1), axis=0
-        )  # (P, 2), ascending by image
-        ends = np.searchsorted(pairs[:, 0], np.arange(len(self.image_ids)), side="right").tolist()
-        tags = pairs[:, 1].tolist()
+        num_classes = max(len(self.class_names), 1)
+        pairs = np.unique(self.object_image[counts] * num_classes + self.classes[counts])
+        images, classes = np.divmod(pairs, num_classes)  # (P,), ascending by image
+        ends = np.searchsorted(images, np.arange(len(self.image_ids)), side="right").tolist()
+        tags = classes.tolist()
         starts = [0, *ends]
         return Dataset(
             class_names=self.class_names,

@@ -47,22 +47,22 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._listings: dict[str, dict[str, bool]] = {}
+        self._listings: dict[str, tuple[Path, dict[str, bool]]] = {}
         self._by_stem: dict[tuple[str, frozenset[str]], dict[str, str]] = {}
 
     def find(self, name: str, where: object) -> Path | None:
         """The file `name`, or None if it is not there; a name that leads out is an error."""
         parent, _, file = name.replace("\\", "/").rpartition("/")
-        listing = self._listings.get(parent)
-        if listing is None:
+        if parent not in self._listings:
             folder = inside(self.root, name, where).parent
-            listing = self._listings[parent] = list_files(folder)
-        if file not in listing:
+            self._listings[parent] = folder, list_files(folder)
+        folder, is_link = self._listings[parent]
+        if file not in is_link:
             return None
-        if listing[file]:
+        if is_link[file]:
             path = inside(self.root, name, where)
             return path if _is_file(path) else None
-        return self.root / parent / file
+        return folder / file
 
     def find_by_stem(self, name: str, suffixes: frozenset[str], where: object) -> Path | None:
         """The file of this name and any of the suffixes, which are in lower case."""
@@ -70,7 +70,7 @@ class Folder:
         by_stem = self._by_stem.get((parent, suffixes))
         if by_stem is None:
             self.find(name, where)
-            pairs = (os.path.splitext(file) for file in sorted(self._listings[parent]))
+            pairs = (os.path.splitext(file) for file in sorted(self._listings[parent][1]))
             by_stem = {first: first + last for first, last in pairs if last.lower() in suffixes}
             self._by_stem[parent, suffixes] = by_stem
         file = by_stem.get(stem)
