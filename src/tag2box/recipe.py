@@ -248,6 +248,33 @@ class MergingSettings:
 
 
 @dataclass(frozen=True)
+class InferenceSettings:
+    """How photos are looked at once the detector is trained."""
+
+    passes: Literal["auto", "single", "all"] = "auto"
+    """`single`: the middle one of the short sides; `all`: each of them, averaged, the paper's
+    test-time augmentation; `auto`: single to predict, all to label."""
+    short_sides: tuple[int, ...] = ()
+    """Short sides in pixels to look at; those trained with when none is named."""
+    mirror: bool = True
+    """Whether `all` also looks at each size mirrored."""
+    long_side: int = 0
+    """Longest side in pixels; 0 takes that of training."""
+    least_score: float = 0.25
+    """Only boxes scored at least so are written; 0 keeps all, as scoring needs."""
+    every_tag: bool = True
+    """label: of every tag at least the best box is written, whatever its score."""
+    regions_per_batch: int = 256
+    """Regions evaluated at once."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of the network."""
+    threads: int = 2
+    """That decode the next photos while the network looks at one."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to compute; auto takes a GPU when there is one."""
+
+
+@dataclass(frozen=True)
 class ModelSettings:
     """The detector."""
 
@@ -315,6 +342,7 @@ class Recipe:
     mining: MiningSettings = field(default_factory=MiningSettings)
     losses: LossSettings = field(default_factory=LossSettings)
     merging: MergingSettings = field(default_factory=MergingSettings)
+    inference: InferenceSettings = field(default_factory=InferenceSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     dropout: DropoutSettings = field(default_factory=DropoutSettings)
 
