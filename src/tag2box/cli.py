@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from tag2box.errors import InputError, printable
 
@@ -20,6 +20,8 @@ VERBS = {
     "demo": "make scenes, learn from their tags, score the boxes: the whole road on one screen",
     "check": "is this data learnable, and what is wrong with it?",
     "propose": "compute the candidate regions once, and say how good they are",
+    "predict": "boxes for photos without tags, by a trained run",
+    "label": "boxes for tagged photos: the tags decide what is looked for",
     "evaluate": "score detections where the true boxes are known",
     "import-reference": "make a run folder of a checkpoint of the paper's own code",
 }
@@ -69,12 +71,15 @@ def _settings(verb: type[Any], name: str, arguments: list[str]) -> Any:
 
     from tag2box.recipe import Recipe, read_recipe
 
-    arguments, recipe_file = _take_recipe(arguments)
-    recipe = read_recipe(recipe_file) if recipe_file else Recipe()
+    arguments, recipe_file = _take_option("--recipe", arguments)
+    recipe = read_recipe(recipe_file) if recipe_file else _recipe_of_run(verb, arguments)
     sections = {f.name for f in dataclasses.fields(Recipe)}
+    kinds = get_type_hints(verb)  # a verb may have its own kind of a section
     default = verb(
         **{
-            f.name: getattr(recipe, f.name) if f.name in sections else tyro.MISSING
+            f.name: kinds[f.name](**vars(getattr(recipe, f.name)))
+            if f.name in sections
+            else tyro.MISSING
             for f in dataclasses.fields(verb)
             if f.name in sections or _is_required(f)
         }
@@ -104,14 +109,26 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is field.default_factory is dataclasses.MISSING
 
 
-def _take_recipe(arguments: list[str]) -> tuple[list[str], Path | None]:
-    """The arguments without `--recipe FILE`, and the file."""
+def _recipe_of_run(verb: type[Any], arguments: list[str]) -> Any:
+    """The defaults, but the sections the verb names are those of the run that `--run` names."""
+    from tag2box.recipe import Recipe, read_recipe
+
+    run = _take_option("--run", arguments)[1]
+    sections = getattr(verb, "sections_of_run", ())
+    if run is None or not sections or not (run / "recipe.toml").is_file():
+        return Recipe()
+    of_run = read_recipe(run / "recipe.toml")
+    return dataclasses.replace(Recipe(), **{name: getattr(of_run, name) for name in sections})
+
+
+def _take_option(option: str, arguments: list[str]) -> tuple[list[str], Path | None]:
+    """The arguments without `OPTION FILE`, and the file."""
     for index, argument in enumerate(arguments):
-        if argument.startswith("--recipe="):
+        if argument.startswith(f"{option}="):
             return arguments[:index] + arguments[index + 1 :], Path(argument.partition("=")[2])
-        if argument == "--recipe":
+        if argument == option:
             if index + 1 == len(arguments):
-                raise InputError("--recipe", "no file follows", "name a TOML file")
+                raise InputError(option, "no path follows", "name one")
             return arguments[:index] + arguments[index + 2 :], Path(arguments[index + 1])
     return arguments, None
 

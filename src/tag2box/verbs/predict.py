@@ -1,0 +1,60 @@
+"""`tag2box predict`: boxes for photos without tags."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import tyro
+
+from tag2box.outputs.whole_folder import Placing
+from tag2box.recipe import ImageSettings, InferenceSettings, MergingSettings, ProposalSettings
+from tag2box.verbs.looking import SECTIONS_OF_RUN, Looking, look
+
+
+@dataclass(frozen=True)
+class Verb:
+    """Find the objects in photos without tags, with a trained run.
+
+    Example: tag2box predict new_photos/ "more/*.jpg" --run runs/birds --format coco,yolo
+
+    Results are kept as they come: the same command goes on where it was stopped. Several
+    processes share the photos under torchrun.
+    """
+
+    sections_of_run: ClassVar[tuple[str, ...]] = SECTIONS_OF_RUN
+
+    photos: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PHOTOS")]
+    """Photos, folders of photos, patterns."""
+    trained: Annotated[Path, tyro.conf.arg(name="run")]
+    """Folder of the trained run; its settings are the defaults here."""
+    format: tuple[str, ...] = ("coco",)
+    """Some of coco, voc, yolo, labelstudio, cvat, jsonl, csv."""
+    out: Path | None = None
+    """Folder for the files; `predict` in that of the run when not named."""
+    photo_files: Placing = "copy"
+    """voc and yolo hold the photos too: copied, or linked where the disk allows it."""
+    json: bool = False
+    """Print JSON."""
+    inference: InferenceSettings = field(default_factory=InferenceSettings)
+    merging: MergingSettings = field(default_factory=MergingSettings)
+    proposals: ProposalSettings = field(default_factory=ProposalSettings)
+    images: ImageSettings = field(default_factory=ImageSettings)
+
+    def run(self) -> int:
+        """Look at the photos and write the boxes."""
+        from tag2box.inference.photos import photos_named
+
+        how = Looking(
+            run=self.trained,
+            out=self.out or self.trained / "predict",
+            formats=self.format,
+            gate=False,
+            placing=self.photo_files,
+            inference=self.inference,
+            merging=self.merging,
+            proposals=self.proposals,
+            images=self.images,
+            as_json=self.json,
+        )
+        photos = photos_named(self.photos)
+        return look(lambda _: photos, how)
