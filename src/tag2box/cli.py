@@ -23,6 +23,7 @@ VERBS = {
     "predict": "boxes for photos without tags, by a trained run",
     "label": "boxes for tagged photos: the tags decide what is looked for",
     "evaluate": "score detections where the true boxes are known",
+    "report": "one HTML file that shows a run, or two side by side",
     "import-reference": "make a run folder of a checkpoint of the paper's own code",
 }
 

@@ -1,0 +1,152 @@
+"""One HTML file that shows a run, or two side by side, to whoever opens it; nothing is loaded.
+
+N photos.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
+
+from tag2box.data.findings import Diagnosis
+from tag2box.errors import InputError, printable
+from tag2box.evaluation.ground_truth import GroundTruth
+from tag2box.files import write_text
+from tag2box.outputs.report_data import RunReport
+from tag2box.outputs.report_gallery import gallery
+from tag2box.outputs.report_scores import judged
+from tag2box.outputs.report_tables import (
+    class_table,
+    data_summary,
+    error_bars,
+    extremes,
+    loss_charts,
+    precision_charts,
+)
+from tag2box.outputs.thumbnails import thumbnails
+
+_SCRIPTS = ("drawing.js", "gallery.js", "page.js")
+
+
+def write_report(
+    path: Path,
+    *,
+    title: str,
+    runs: Sequence[RunReport],
+    truth: GroundTruth | None = None,
+    diagnosis: Diagnosis | None = None,
+    most_photos: int = 2000,
+    thumbnail_side: int = 320,
+    max_megapixels: float = 200.0,
+    workers: int = 4,
+    on_photo: Callable[[], object] = lambda: None,
+) -> None:
+    """Write the report of one run, or of two over the photos both have seen.
+
+    Args:
+        path: the HTML file.
+        title: what it is of.
+        runs: one or two.
+        truth: the true boxes, where they are known; the report is then of the photos they cover.
+        diagnosis: what the doctor said of the photos of training.
+        most_photos: of more, so many are shown, evenly spaced; scores are of all.
+        thumbnail_side: longest side of a shown photo in pixels.
+        max_megapixels: larger photos are shown as empty frames.
+        workers: threads that make thumbnails.
+        on_photo: called once for every photo shown, from several threads.
+    """
+    assert len(runs) in (1, 2), "one run, or two side by side"
+    runs, truth = _of_common_photos(runs, truth)
+    count = len(runs[0].photos)
+    chosen = np.unique(np.linspace(0, count - 1, min(count, most_photos)).round().astype(int))
+    small = thumbnails(
+        [runs[0].photos[index].path for index in chosen],
+        side=thumbnail_side,
+        max_megapixels=max_megapixels,
+        workers=workers,
+        on_photo=on_photo,
+    )
+    found = [[photo.detections for photo in run.photos] for run in runs]
+    judgements = [judged(truth, one) for one in found] if truth else []
+    shown = gallery(runs, small, chosen.tolist(), truth=truth, judgements=judgements)
+    view = {
+        "title": printable(title),
+        "runs": shown["runs"],
+        "photos": count,
+        "shown": len(chosen),
+        "boxes": [sum(len(one) for one in of_run) for of_run in found],
+        "classes": shown["classes"],
+        "scores": [j.scores for j in judgements],
+        "table": class_table([j.scores for j in judgements]),
+        "precision": precision_charts([j.scores for j in judgements], shown["runs"]),
+        "errors": error_bars([j.errors for j in judgements]),
+        "extremes": extremes([photo.get("quality") for photo in shown["photos"]]),
+        "losses": loss_charts([run.metrics for run in runs], shown["runs"]),
+        "settings": _side_by_side([run.settings for run in runs]),
+        "data": data_summary(diagnosis) if diagnosis else None,
+    }
+    write_text(path, _page(view, shown))
+
+
+def _of_common_photos(
+    runs: Sequence[RunReport], truth: GroundTruth | None
+) -> tuple[list[RunReport], GroundTruth | None]:
+    """The runs with the photos that all of them and the truth know, in the order of the first."""
+    by_id = [{photo.id: photo for photo in run.photos} for run in runs]
+    known = [set(photos) for photos in by_id] + ([set(truth.image_ids)] if truth else [])
+    ids = [image_id for image_id in by_id[0] if all(image_id in one for one in known)]
+    if not ids:
+        others = "the ground truth" if truth and len(runs) == 1 else "all of what is compared"
+        remedy = "report runs that predicted the same photos"
+        raise InputError(runs[0].name, f"has no photo in common with {others}", remedy)
+    names = [run.name for run in runs]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({number})" for number, name in enumerate(names, start=1)]
+    common = [
+        replace(run, name=name, photos=tuple(photos[image_id] for image_id in ids))
+        for run, name, photos in zip(runs, names, by_id, strict=True)
+    ]
+    return common, truth.select(ids) if truth else None
+
+
+def _side_by_side(settings: Sequence[Mapping[str, str]]) -> list[list[str]]:
+    """Rows of a setting's name and its value in each run; `–` where it is the default."""
+    names = sorted({name for one in settings for name in one})
+    return [[printable(n), *(printable(one.get(n, "–")) for one in settings)] for n in names]
+
+
+def _page(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
+    environment = Environment(
+        loader=PackageLoader("tag2box.outputs", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = _percent
+    environment.filters["thousands"] = "{:,}".format
+    script = Markup("\n").join(_source(environment, name) for name in _SCRIPTS)
+    style = _source(environment, "report.css")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.get_template("report.html").render(
+        **view, script=script, style=style, script_digest=digest, json=htmlsafe_json_dumps(shown)
+    )
+
+
+def _source(environment: Environment, name: str) -> Markup:
+    """A file of ours, put into the page as it is."""
+    assert environment.loader is not None
+    return Markup(environment.loader.get_source(environment, name)[0])
+
+
+def _percent(share: float) -> str:
+    return "–" if np.isnan(share) else f"{100 * share:.1f}"
