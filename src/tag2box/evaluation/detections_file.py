@@ -48,7 +48,7 @@ def read_results(
     says so. Raises `InputError` naming the first wrong entry.
     """
     results = _decode(path)
-    images = _positions([r.image_id for r in results], _image_index(truth))
+    images = _positions([r.image_id for r in results], image_index(truth))
     numbers = truth.numbers()
     class_index: dict[int | str, int] = {
         key: index for index, item in enumerate(numbers.items()) for key in item
@@ -155,7 +155,7 @@ def _refuse_not_finite(path: Path, content: bytes) -> None:
                     raise InputError(where, f"{value} is not finite", "write finite numbers")
 
 
-def _image_index(truth: GroundTruth) -> dict[int | str, int]:
+def image_index(truth: GroundTruth) -> dict[int | str, int]:
     """Where each image stands, by its id and by every other name that only it has."""
     other_names: defaultdict[int | str, set[int]] = defaultdict(set)
     for index, image_id in enumerate(truth.image_ids):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,12 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from tag2box.data.findings import Diagnosis
-from tag2box.errors import InputError, printable
+from tag2box.errors import printable
 from tag2box.evaluation.ground_truth import GroundTruth
 from tag2box.files import write_text
 from tag2box.outputs.report_data import RunReport
 from tag2box.outputs.report_gallery import gallery
+from tag2box.outputs.report_photos import common_photos
 from tag2box.outputs.report_scores import judged
 from tag2box.outputs.report_tables import (
     class_table,
@@ -65,7 +65,7 @@ def write_report(
         on_photo: called once for every photo shown, from several threads.
     """
     assert len(runs) in (1, 2), "one run, or two side by side"
-    runs, truth = _of_common_photos(runs, truth)
+    runs, truth = common_photos(runs, truth)
     count = len(runs[0].photos)
     chosen = np.unique(np.linspace(0, count - 1, min(count, most_photos)).round().astype(int))
     small = thumbnails(
@@ -95,27 +95,6 @@ def write_report(
         "data": data_summary(diagnosis) if diagnosis else None,
     }
     write_text(path, _page(view, shown))
-
-
-def _of_common_photos(
-    runs: Sequence[RunReport], truth: GroundTruth | None
-) -> tuple[list[RunReport], GroundTruth | None]:
-    """The runs with the photos that all of them and the truth know, in the order of the first."""
-    by_id = [{photo.id: photo for photo in run.photos} for run in runs]
-    known = [set(photos) for photos in by_id] + ([set(truth.image_ids)] if truth else [])
-    ids = [image_id for image_id in by_id[0] if all(image_id in one for one in known)]
-    if not ids:
-        others = "the ground truth" if truth and len(runs) == 1 else "all of what is compared"
-        remedy = "report runs that predicted the same photos"
-        raise InputError(runs[0].name, f"has no photo in common with {others}", remedy)
-    names = [run.name for run in runs]
-    if len(set(names)) < len(names):
-        names = [f"{name} ({number})" for number, name in enumerate(names, start=1)]
-    common = [
-        replace(run, name=name, photos=tuple(photos[image_id] for image_id in ids))
-        for run, name, photos in zip(runs, names, by_id, strict=True)
-    ]
-    return common, truth.select(ids) if truth else None
 
 
 def _side_by_side(settings: Sequence[Mapping[str, str]]) -> list[list[str]]:

@@ -22,8 +22,8 @@ class Verb:
 
     Example: tag2box report runs/mist --ground-truth VOCdevkit/VOC2007 --split test
 
-    A run is a folder with detections.jsonl, as `predict` and `label` write it; its metrics.jsonl,
-    recipe.toml and diagnosis.json (`tag2box check --json`) are shown too where they are there.
+    Shown is what `predict` or `label` has found with the run; its metrics.jsonl, recipe.toml and
+    diagnosis.json (`tag2box check --json`) too where they are there.
     """
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN]")]
