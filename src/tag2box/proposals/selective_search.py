@@ -9,13 +9,13 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image as PillowImage
 
 from tag2box.proposals.colour_spaces import Space, blur, colour_space
 from tag2box.proposals.description import describe
 from tag2box.proposals.grouping import Measure, group
 from tag2box.proposals.protocol import Image, Proposals, checked_image
 from tag2box.proposals.segmentation import segment, sort_edges
+from tag2box.proposals.working_frame import MOST_PIXELS, distinct, in_photo, shrunk
 
 Mode = Literal["fast", "quality"]
 
@@ -53,42 +53,25 @@ SIGMA = 0.8
 """Blur before the segmentation, in pixels of the working frame."""
 MIN_SIZE = 25
 """Pixels of the working frame: smaller regions join a neighbour."""
-FEWEST_WORKING_PIXELS = 40_000
-"""Photos are halved, but not below this, where regions of a few pixels would decide."""
 
 
 def selective_search(
-    image: Image, *, mode: Mode = "fast", seed: int = 0, most_working_pixels: int = 120_000
+    image: Image, *, mode: Mode = "fast", seed: int = 0, most_working_pixels: int = MOST_PIXELS
 ) -> Proposals:
     """Regions of an RGB photo, uint8 (H, W, 3), as whole-pixel boxes of that photo, ranked.
 
-    Works on the photo at half its sides, larger photos at `most_working_pixels`, so that the time
-    and the number of boxes stay bounded. The same photo, mode and seed give the same boxes in the
+    Works in the frame of `working_frame`; more working pixels find smaller things in large photos,
+    in proportionally more time. The same photo, mode and seed give the same boxes in the
     same order; there is no random state and no thread. Always holds the box of the whole photo.
     """
     image = checked_image(image)
-    height, width = image.shape[:2]
-    working = _shrunk(image, most_working_pixels)
+    working = shrunk(image, most_working_pixels)
     hierarchies = _hierarchies(working, MODES[mode])
     ranks = np.concatenate(
         [_ranks(len(boxes), seed, number) for number, boxes in enumerate(hierarchies)]
     )  # (N,)
     boxes = np.concatenate(hierarchies)[np.argsort(ranks, kind="stable")]  # (N, 4)
-    boxes = _distinct(boxes, *working.shape[:2])
-    scale = np.array([width / working.shape[1], height / working.shape[0]] * 2)
-    return Proposals(np.rint(boxes * scale).astype(np.float32))
-
-
-def _shrunk(image: Image, most_pixels: int) -> Image:
-    """The photo in the working frame: each pixel the mean of those it covers."""
-    height, width = image.shape[:2]
-    pixels = min(max(height * width / 4, FEWEST_WORKING_PIXELS), most_pixels)
-    factor = np.sqrt(height * width / pixels)
-    if factor <= 1:
-        return image
-    size = max(1, round(width / factor)), max(1, round(height / factor))
-    shrunk = PillowImage.fromarray(image).resize(size, PillowImage.Resampling.BOX)
-    return np.asarray(shrunk)
+    return Proposals(in_photo(boxes[distinct(boxes, working)], working, image))
 
 
 def _hierarchies(image: Image, diversity: Diversity) -> list[npt.NDArray[np.int32]]:
@@ -123,11 +106,3 @@ def _ranks(count: int, seed: int, hierarchy: int) -> npt.NDArray[np.float64]:
         state = state ^ (state >> np.uint64(31))
     shares = (state >> np.uint64(11)).astype(np.float64) / 2**53
     return np.asarray(shares * places, dtype=np.float64)
-
-
-def _distinct(boxes: npt.NDArray[np.int32], height: int, width: int) -> npt.NDArray[np.int32]:
-    """The boxes without repetition, each where it first stood."""
-    x1, y1, x2, y2 = boxes.astype(np.int64).T
-    keys = ((x1 * (width + 1) + x2) * (height + 1) + y1) * (height + 1) + y2
-    _, first = np.unique(keys, return_index=True)
-    return boxes[np.sort(first)]
