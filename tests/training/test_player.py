@@ -2,11 +2,11 @@ import pytest
 import torch
 from torch import nn
 
-from tag2box.training.player import linear_rule, player
+from tag2box.training.player import Player, player
 from tag2box.training.schedule import constant, stepped
 
 
-def make(layer: nn.Module, **changes: object) -> object:
+def make(layer: nn.Module, **changes: object) -> Player:
     settings = {
         "optimizer": "sgd",
         "learning_rate": 0.1,
@@ -61,5 +61,10 @@ def test_gradients_are_complete_even_where_the_loss_did_not_reach() -> None:
     assert [g.sum().item() for g in gathered] == [6, 0]
 
 
-def test_the_linear_rule() -> None:
-    assert linear_rule((0.01, 0.02), images_per_step=4, meant_for=8) == (0.005, 0.01)
+def test_an_adversary_climbs() -> None:
+    layer = nn.Linear(2, 1, bias=False)
+    before = layer.weight.detach().clone()
+    side = make(layer, direction=-0.5, weight_decay=0.0)
+    layer.weight.grad = torch.ones_like(layer.weight)
+    side.move(0)
+    torch.testing.assert_close(layer.weight.detach(), before + 0.05)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +20,8 @@ from tag2box.training.game import Game
 
 Resume = Literal["auto", "never"]
 
+SECTIONS = ("images", "proposals", "model", "dropout", "mining", "losses", "training", "game")
+"""Sections of the recipe that training depends on; the data has a fingerprint of its own."""
 FREE = {
     *("training.steps", "training.workers", "training.device", "training.log_every"),
     *("training.checkpoint_every", "training.keep_checkpoints", "training.non_finite"),
@@ -36,7 +37,7 @@ def save(run: Path, game: Game, recipe: Recipe, dataset: Dataset, step: int) -> 
         state = {
             "optimizers": [player.optimizer.state_dict() for player in game.players],
             "bytes_per_region": game.objective.bytes_per_region,
-            "recipe": json.dumps(settings_to_plain(recipe)),
+            "recipe": json.dumps(_decisive(recipe)),
             "data": data_fingerprint(dataset),
         }
         weights = game.objective.detector.state_dict()
@@ -53,9 +54,9 @@ def newest_of(run: Path, recipe: Recipe, dataset: Dataset, resume: Resume) -> Ch
         return None
     if resume == "never":
         raise InputError(run, "holds a run already", "name another folder, or resume auto")
-    before = dict(_flat(json.loads(newest.state["recipe"])))
-    now = dict(_flat(settings_to_plain(recipe)))
-    for key in sorted((before.keys() | now.keys()) - FREE):
+    before = json.loads(newest.state["recipe"])
+    now = json.loads(json.dumps(_decisive(recipe)))
+    for key in sorted(before.keys() | now.keys()):
         if before.get(key) != now.get(key):
             raise InputError(
                 run,
@@ -84,9 +85,8 @@ def data_fingerprint(dataset: Dataset) -> str:
     return digest.hexdigest()
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Any:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
+def _decisive(recipe: Recipe) -> dict[str, Any]:
+    """By their full name, the settings that another run must share to be the same run."""
+    plain = settings_to_plain(recipe)
+    named = {f"{part}.{key}": value for part in SECTIONS for key, value in plain[part].items()}
+    return {key: value for key, value in named.items() if key not in FREE}
