@@ -23,7 +23,7 @@ from tag2box.files import write_text
 from tag2box.outputs.report_data import RunReport
 from tag2box.outputs.report_gallery import gallery
 from tag2box.outputs.report_photos import common_photos
-from tag2box.outputs.report_scores import judged
+from tag2box.outputs.report_scores import Judged, judged
 from tag2box.outputs.report_tables import (
     class_table,
     data_summary,
@@ -78,23 +78,30 @@ def write_report(
     found = [[photo.detections for photo in run.photos] for run in runs]
     judgements = [judged(truth, one) for one in found] if truth else []
     shown = gallery(runs, small, chosen.tolist(), truth=truth, judgements=judgements)
-    view = {
+    view = _view(runs, shown, judgements) | {
         "title": printable(title),
-        "runs": shown["runs"],
-        "photos": count,
-        "shown": len(chosen),
-        "boxes": [sum(len(one) for one in of_run) for of_run in found],
-        "classes": shown["classes"],
-        "scores": [j.scores for j in judgements],
-        "table": class_table([j.scores for j in judgements]),
-        "precision": precision_charts([j.scores for j in judgements], shown["runs"]),
-        "errors": error_bars([j.errors for j in judgements]),
-        "extremes": extremes([photo.get("quality") for photo in shown["photos"]]),
-        "losses": loss_charts([run.metrics for run in runs], shown["runs"]),
-        "settings": _side_by_side([run.settings for run in runs]),
         "data": data_summary(diagnosis) if diagnosis else None,
     }
     write_text(path, _page(view, shown))
+
+
+def _view(
+    runs: Sequence[RunReport], shown: Mapping[str, Any], judgements: Sequence[Judged]
+) -> dict[str, Any]:
+    """What the template shows besides the photos."""
+    scores = [judgement.scores for judgement in judgements]
+    return {
+        "runs": shown["runs"],
+        "photos": len(runs[0].photos),
+        "shown": len(shown["photos"]),
+        "boxes": [sum(len(photo.detections) for photo in run.photos) for run in runs],
+        "table": class_table(scores),
+        "precision": precision_charts(scores, shown["runs"]),
+        "errors": error_bars([judgement.errors for judgement in judgements]),
+        "extremes": extremes([photo["quality"] for photo in shown["photos"]]),
+        "losses": loss_charts([run.metrics for run in runs], shown["runs"]),
+        "settings": _side_by_side([run.settings for run in runs]),
+    }
 
 
 def _side_by_side(settings: Sequence[Mapping[str, str]]) -> list[list[str]]:
