@@ -63,9 +63,11 @@ def segment(edges: SortedEdges, *, k: float, min_size: int) -> Regions:
 
 
 def step_weights() -> npt.NDArray[np.float32]:
-    """The weight each step stands for: (S,)."""
+    """The weight each step stands for, none at all for the first: (S,)."""
     middle = ((np.arange(NUM_STEPS, dtype=np.int32) + FIRST_STEP) << SHIFT) + (1 << (SHIFT - 1))
-    return np.sqrt(middle.astype(np.int32).view(np.float32))
+    weights = np.sqrt(middle.astype(np.int32).view(np.float32))
+    weights[0] = 0
+    return weights
 
 
 @compiled
