@@ -11,11 +11,12 @@ from tag2box.errors import InputError
 from tag2box.structures import TaggedImage
 
 
-def photos_named(words: Sequence[str]) -> tuple[TaggedImage, ...]:
+def photos_named(places: Sequence[Path]) -> tuple[TaggedImage, ...]:
     """Every photo once, in the order named; a folder stands for all photos below it.
 
     The id of a photo is its path below the folder that holds all that is named.
     """
+    words = [str(place) for place in places]
     if not words:
         raise InputError("PHOTOS", "no photo is named", "name photos, folders or patterns")
     found = {
@@ -29,7 +30,7 @@ def photos_named(words: Sequence[str]) -> tuple[TaggedImage, ...]:
 
 
 def _photos_of(word: str) -> Iterator[Path]:
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", word):
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", word):  # of :// a path keeps one /
         raise InputError(word, "is an address and photos are not fetched", "download it first")
     if os.path.lexists(word):
         places = [word]

@@ -23,7 +23,7 @@ class Verb:
 
     sections_of_run: ClassVar[tuple[str, ...]] = SECTIONS_OF_RUN
 
-    photos: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PHOTOS")]
+    photos: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PHOTOS")]
     """Photos, folders of photos, patterns."""
     trained: Annotated[Path, tyro.conf.arg(name="run")]
     """Folder of the trained run; its settings are the defaults here."""
