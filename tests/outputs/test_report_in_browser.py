@@ -75,7 +75,7 @@ def test_the_slider_shows_and_hides_boxes(browser: Browser) -> None:
         slide(browser, score)
         assert boxes(browser) == expected
         live = browser.run("return document.getElementById('live').textContent")
-        assert live.startswith(f"{expected} boxes in")
+        assert live.startswith(f"{expected} box{'' if expected == 1 else 'es'} in")
     slide(browser, 0.6)
     live = browser.run("return document.getElementById('live').textContent")
     assert "precision 100 % · recall 67 %" in live

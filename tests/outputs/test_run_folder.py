@@ -1,11 +1,15 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tag2box.data.findings import Diagnosis, Finding
 from tag2box.errors import InputError
+from tag2box.inference.photo_boxes import PhotoBoxes
+from tag2box.inference.streaming import Stream
 from tag2box.outputs.run_folder import read_diagnosis, read_run
+from tag2box.structures import Detections, TaggedImage
 
 ROW = {
     "image_id": "7",
@@ -61,6 +65,21 @@ def test_the_stream_of_a_job_is_read(tmp_path: Path, place: str) -> None:
     names = first.detections.class_names
     assert [names[c] for c in first.detections.classes] == ["cat", "dog"]
     assert run.name == tmp_path.name
+
+
+def test_what_a_job_streams_is_read(tmp_path: Path) -> None:
+    photo = TaggedImage("a/7.jpg", tmp_path / "a" / "7.jpg", frozenset({1}))
+    photo.path.parent.mkdir()
+    photo.path.write_bytes(b"a photo")
+    boxes = np.array([[0, 1, 20.5, 30]], np.float32)
+    score = np.array([0.25], np.float32)
+    found = Detections(boxes, score, np.array([1]), ("dog", "cat"), image_id=photo.id)
+    stream = Stream(tmp_path / "predict" / "stream", ("dog", "cat"), {"weights": [1, 2]})
+    with stream.opened(0) as add:
+        add(photo, PhotoBoxes(photo.path, 64, 48, found))
+    (read,) = read_run(tmp_path).photos
+    assert (read.id, read.path, read.width, read.height) == (photo.id, photo.path, 64, 48)
+    assert list(read.objects()) == [("cat", 0.25, (0, 1, 20.5, 30))]
 
 
 def test_what_training_wrote_is_read(tmp_path: Path) -> None:

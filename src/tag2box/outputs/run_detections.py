@@ -110,7 +110,7 @@ def decoded(text: str, kind: type[Kind], where: object) -> Kind:
 
 def _named_rows(path: Path) -> Iterator[tuple[str, _Row, tuple[str, ...]]]:
     rows = [(where, decoded(line, _Row, where)) for where, line in lines_of(path)]
-    class_names = tuple(dict.fromkeys(chain.from_iterable(row.classes for _, row in rows)))
+    class_names = tuple(sorted(set(chain.from_iterable(row.classes for _, row in rows))))
     return ((where, row, class_names) for where, row in rows)
 
 

@@ -38,6 +38,7 @@ function draw(tag, attributes, parent) {
 const colorOf = (index) => COLORS[index % COLORS.length];
 const percent = (share) => `${Math.round(100 * share)} %`;
 const number = (value) => value.toLocaleString("en");
+const counted = (value, noun, plural) => `${number(value)} ${noun}${value === 1 ? "" : plural}`;
 
 // Which boxes are shown
 

@@ -86,7 +86,7 @@ function update() {
 function summary(count, run) {
   const line = create("div");
   if (data.runs.length > 1) line.append(create("i", `dot run-${run}`), `${data.runs[run]}: `);
-  const words = [`${number(count.boxes)} boxes in ${number(count.photos)} photos`];
+  const words = [`${counted(count.boxes, "box", "es")} in ${counted(count.photos, "photo", "s")}`];
   if (KNOWN && state.kind === null) {
     const [right, ignored] = count.kinds;
     const boxes = count.kinds.reduce((sum, one) => sum + one, 0) - ignored;
