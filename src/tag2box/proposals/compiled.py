@@ -15,4 +15,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 def compiled(function: Function) -> Function:
     """The function as machine code, compiled at its first call."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    try:
+        return cast(Function, numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # no folder can be written to: compiled anew by every process
+        return cast(Function, numba.njit(nogil=True)(function))

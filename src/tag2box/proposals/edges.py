@@ -25,6 +25,8 @@ STEP = 0.5
 SHAPES = (1 / 3, 1 / 2, 2 / 3, 1.0, 3 / 2, 2.0, 3.0)
 SMALLEST = 0.08
 """Side of the smallest window, as a share of the photo's."""
+MOST_GROUPS = 3000
+"""The heaviest count; a photo has about 1,000, noise many more."""
 LENGTH_POWER = 1.5
 """By which long borders are held against a box (kappa of the paper)."""
 
@@ -80,10 +82,10 @@ def contours(planes: Planes) -> Contours:
         labels, count = ndimage.label((sectors == sector) & (magnitudes > 0), np.ones((3, 3)))
         masses.append(ndimage.sum_labels(magnitudes, labels, np.arange(1, count + 1)))
         boxes += [(x.start, y.start, x.stop, y.stop) for y, x in ndimage.find_objects(labels)]
+    mass = np.concatenate(masses).astype(np.float32)
+    heavy = np.argsort(-mass, kind="stable")[:MOST_GROUPS]
     sums = np.pad(magnitudes.astype(np.float64).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
-    return Contours(
-        np.array(boxes, np.int32).reshape(-1, 4), np.concatenate(masses).astype(np.float32), sums
-    )
+    return Contours(np.array(boxes, np.int32).reshape(-1, 4)[heavy], mass[heavy], sums)
 
 
 def _is_ridge(
