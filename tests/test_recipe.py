@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from tag2box import recipe
+from tag2box import recipe, recipe_file
 from tag2box.errors import InputError, printable
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
@@ -16,13 +16,13 @@ def test_settings_survive_toml() -> None:
     changed = recipe.Recipe(
         reading=recipe.ReadingSettings(classes=("dog",), images=Path("photos"), key_frames=3)
     )
-    table = tomllib.loads(tomli_w.dumps(recipe.settings_to_plain(changed)))
-    assert recipe.settings_from(table, recipe.Recipe, "here") == changed
+    table = tomllib.loads(tomli_w.dumps(recipe_file.settings_to_plain(changed)))
+    assert recipe_file.settings_from(table, recipe.Recipe, "here") == changed
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda p: p.name)
 def test_every_recipe_in_the_repository_is_readable(path: Path) -> None:
-    recipe.read_recipe(path)
+    recipe_file.read_recipe(path)
 
 
 def test_every_setting_has_a_line_of_doc() -> None:

@@ -70,7 +70,8 @@ def _settings(verb: type[Any], name: str, arguments: list[str]) -> Any:
     """The verb's settings: defaults, then the recipe file, then the command line."""
     import tyro
 
-    from tag2box.recipe import Recipe, read_recipe
+    from tag2box.recipe import Recipe
+    from tag2box.recipe_file import read_recipe
 
     arguments, recipe_file = _take_option("--recipe", arguments)
     recipe = read_recipe(recipe_file) if recipe_file else _recipe_of_run(verb, arguments)
@@ -112,7 +113,8 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 
 def _recipe_of_run(verb: type[Any], arguments: list[str]) -> Any:
     """The defaults, but the sections the verb names are those of the run that `--run` names."""
-    from tag2box.recipe import Recipe, read_recipe
+    from tag2box.recipe import Recipe
+    from tag2box.recipe_file import read_recipe
 
     run = _take_option("--run", arguments)[1]
     sections = getattr(verb, "sections_of_run", ())

@@ -1,16 +1,10 @@
 """Every setting once: a field with a line of doc serves Python, the command line and TOML."""
 
-import dataclasses
-import difflib
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Literal
 
-import msgspec
 import tyro
-
-from tag2box.errors import InputError
 
 Format = Literal[
     "auto", "folder", "table", "json", "coco", "voc", "yolo", "labelstudio", "imagenet-vid"
@@ -322,8 +316,10 @@ class DropoutSettings:
     """concrete: of the Gumbel-softmax; the reference has 0.01."""
     ceiling: Literal["share", "minimum", "scaled"] = "share"
     """concrete: chance of a block at a cell: min(p, tau)/side², min(p, tau), or p tau/side²."""
+    hidden_channels: int = 32
+    """concrete: width of its residual block; a wide one costs as much as the neck."""
     reference_block: bool = False
-    """concrete: the reference's residual block; its batch norm mixes the regions."""
+    """concrete: the reference's residual block, full width; its batch norm mixes the regions."""
     rescale: Literal["region", "all"] = "region"
     """concrete: make up for dropped cells in each region, or by one ratio as the reference does."""
 
@@ -345,59 +341,3 @@ class Recipe:
     inference: InferenceSettings = field(default_factory=InferenceSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     dropout: DropoutSettings = field(default_factory=DropoutSettings)
-
-
-Settings = TypeVar("Settings")
-
-
-def read_recipe(path: Path) -> Recipe:
-    """The settings of a TOML file over the defaults; an unknown key or wrong type is an error."""
-    try:
-        with path.open("rb") as file:
-            table = tomllib.load(file)
-    except OSError as error:
-        raise InputError(path, f"cannot be read ({error.strerror})", "name a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(path, f"is not TOML ({error})", "mend that line") from None
-    return settings_from(table, Recipe, path)
-
-
-def settings_from(table: dict[str, Any], kind: type[Settings], where: object) -> Settings:
-    """A settings dataclass from plain values, every key known and every value of its type."""
-    _refuse_unknown_keys(table, kind, where, prefix="")
-    try:
-        return msgspec.convert(table, kind, dec_hook=lambda kind, value: kind(value))
-    except msgspec.ValidationError as error:
-        problem, _, key = str(error).partition(" - at `$.")
-        raise InputError(
-            where, f"{key.rstrip('`') or 'a value'} is wrong ({problem})", "give such a value"
-        ) from None
-
-
-def settings_to_plain(settings: Any) -> dict[str, Any]:
-    """Plain values of a settings dataclass as TOML holds them; what is None is left out."""
-    plain = msgspec.to_builtins(settings, enc_hook=str)  # of a Path
-    assert isinstance(plain, dict)
-    return _without_none(plain)
-
-
-def _without_none(table: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: _without_none(value) if isinstance(value, dict) else value
-        for key, value in table.items()
-        if value is not None
-    }
-
-
-def _refuse_unknown_keys(
-    table: dict[str, Any], kind: type[Any], where: object, prefix: str
-) -> None:
-    known = get_type_hints(kind)
-    for key, value in table.items():
-        if key not in known:
-            close = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
-            raise InputError(
-                where, f"the key {prefix}{key} is unknown", f"did you mean {prefix}{close[0]}?"
-            )
-        if dataclasses.is_dataclass(known[key]) and isinstance(value, dict):
-            _refuse_unknown_keys(value, known[key], where, f"{prefix}{key}.")

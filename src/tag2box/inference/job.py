@@ -20,13 +20,8 @@ from tag2box.inference.streaming import Stream
 from tag2box.models.detector import Detector
 from tag2box.models.trained import WEIGHTS
 from tag2box.proposals.supply import ProposalSupply
-from tag2box.recipe import (
-    InferenceSettings,
-    MergingSettings,
-    ProposalSettings,
-    Recipe,
-    settings_to_plain,
-)
+from tag2box.recipe import InferenceSettings, MergingSettings, ProposalSettings, Recipe
+from tag2box.recipe_file import settings_to_plain
 from tag2box.structures import TaggedImage
 from tag2box.training.distributed import Processes
 

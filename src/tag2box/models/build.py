@@ -148,7 +148,7 @@ def build_dropout(
                 block_size=settings.block_size,
                 temperature=settings.temperature,
                 ceiling=settings.ceiling,
-                hidden_channels=min(channels, 512),
+                hidden_channels=channels if settings.reference_block else settings.hidden_channels,
                 reference_block=settings.reference_block,
                 over_all_regions=settings.rescale == "all",
             )
@@ -163,6 +163,7 @@ def _require_possible(model: ModelSettings, dropout: DropoutSettings) -> None:
         ("model.students", model.students, 0),
         ("model.neck_width", model.neck_width or 1, 1),
         ("dropout.block_size", dropout.block_size, 1),
+        ("dropout.hidden_channels", dropout.hidden_channels, 1),
     ):
         if number < least:
             raise InputError(where, f"is {number}", f"give at least {least}")

@@ -17,7 +17,8 @@ from tag2box.models.build import detector_from
 from tag2box.models.detector import Detector
 from tag2box.models.pixels import PixelStatistics
 from tag2box.models.weights import load_by_name, read_state_dict
-from tag2box.recipe import ModelSettings, Recipe, read_recipe, settings_to_plain
+from tag2box.recipe import ModelSettings, Recipe
+from tag2box.recipe_file import read_recipe, settings_to_plain
 
 WEIGHTS = "model.safetensors"
 RECIPE = "recipe.toml"

@@ -20,7 +20,8 @@ from tag2box.data.text import read_text
 from tag2box.errors import InputError
 from tag2box.outputs.report_data import RunReport
 from tag2box.outputs.run_detections import DETECTIONS, STREAM, decoded, lines_of, read_detections
-from tag2box.recipe import Recipe, read_recipe, settings_to_plain
+from tag2box.recipe import Recipe
+from tag2box.recipe_file import read_recipe, settings_to_plain
 
 RECIPE, METRICS, DIAGNOSIS = "recipe.toml", "metrics.jsonl", "diagnosis.json"
 

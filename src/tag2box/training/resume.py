@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tag2box.errors import InputError
-from tag2box.recipe import Recipe, settings_to_plain
+from tag2box.recipe import Recipe
+from tag2box.recipe_file import settings_to_plain
 from tag2box.structures import Dataset
 from tag2box.training import checkpoint
 from tag2box.training.checkpoint import Checkpoint
