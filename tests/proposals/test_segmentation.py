@@ -55,7 +55,7 @@ def slow_segments(
 
 def slow_order(planes: np.ndarray) -> list[tuple[float, int, int]]:
     edges = sort_edges(planes)
-    steps = np.repeat(step_weights(), np.diff(edges.starts))
+    steps = np.repeat(step_weights(), np.diff(edges.starts.astype(int)))
     return [(float(w), *ends(int(e), edges.width)) for w, e in zip(steps, edges.edges, strict=True)]
 
 

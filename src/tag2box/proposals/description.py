@@ -78,12 +78,11 @@ def _count(
                 slopes = (dx, dy, (dx + dy) * diagonal, (dx - dy) * diagonal)
                 for d in range(4):
                     bin = int(min(abs(slopes[d]), np.float32(TEXTURE_BINS - 1)))
-                    if bin > 0:
-                        direction = (c * 4 + d) * 2 + (slopes[d] > 0)
-                        texture[region, direction * TEXTURE_BINS + bin] += 1
-    # What is not counted above is flat in that direction.
+                    direction = (c * 4 + d) * 2 + (slopes[d] > 0)
+                    texture[region, direction * TEXTURE_BINS + bin] += 1
+    # What is in no steeper bin is flat in that direction, also where the slope goes the other way.
     for region in range(count):
         for first in range(0, texture.shape[1], TEXTURE_BINS):
-            flat = sizes[region] - texture[region, first : first + TEXTURE_BINS].sum()
+            flat = sizes[region] - texture[region, first + 1 : first + TEXTURE_BINS].sum()
             texture[region, first] = flat
     return boxes, sizes, colour, texture

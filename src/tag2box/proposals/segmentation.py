@@ -4,10 +4,11 @@ Pixels are nodes and neighbours are joined by edges that weigh their colour dist
 taken from light to heavy; two regions merge when the edge is no heavier than the inner variation
 of both, min(Int(A) + k / |A|, Int(B) + k / |B|) (their Eq. 3 and 4). The order is one counting
 sort: the leading bits of a float rank it by ratio, so light edges, where it matters, stay apart.
+Indexes are unsigned, because numba tests every signed one for being negative: a third of the time.
 C channels, H, W height and width, E edges, S steps of weight, R regions, P pairs of neighbours.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +25,15 @@ SHIFT = 23 - MANTISSA_BITS
 FIRST_STEP = (127 + LOWEST_EXPONENT) << MANTISSA_BITS
 NUM_STEPS = (HIGHEST_EXPONENT - LOWEST_EXPONENT) << MANTISSA_BITS
 
+Index = TypeVar("Index", np.uint32, np.int32)
+
 
 class SortedEdges(NamedTuple):
     """Edges to the right, down, and both diagonals down, the lightest first."""
 
-    edges: npt.NDArray[np.int32]
+    edges: npt.NDArray[np.uint32]
     """(E,) 4 x index of the pixel + direction; equal weights in the order of the pixels."""
-    starts: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.uint64]
     """(S + 1,) where each step of weight starts."""
     height: int
     width: int
@@ -56,10 +59,16 @@ def sort_edges(planes: Planes) -> SortedEdges:
 
 def segment(edges: SortedEdges, *, k: float, min_size: int) -> Regions:
     """Regions at the scale k; afterwards those below `min_size` pixels join their nearest."""
-    parents, sizes, rest = _merge_similar(*edges, step_weights(), np.float32(k))
-    _merge_small(parents, sizes, rest, edges.width, min_size)
-    labels, count = _label(parents, edges.height, edges.width)
-    return Regions(labels, count, _touching(labels.reshape(-1), rest, edges.width))
+    width = edges.width
+    offsets = np.array([1, width, width + 1, width - 1], np.uint64)
+    pixels = edges.height * width
+    parents, sizes, rest = _merge_similar(
+        edges.edges, edges.starts, offsets, pixels, step_weights(), np.float32(k)
+    )
+    _merge_small(parents, sizes, rest, offsets, min_size)
+    labels, count = _label(parents)
+    pairs = _touching(labels, rest, offsets)
+    return Regions(labels.reshape(edges.height, width), count, pairs)
 
 
 def step_weights() -> npt.NDArray[np.float32]:
@@ -71,7 +80,7 @@ def step_weights() -> npt.NDArray[np.float32]:
 
 
 @compiled
-def _sorted(planes: Planes) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def _sorted(planes: Planes) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
     channels, height, width = planes.shape
     downs, rights = (0, 1, 1, 1), (1, 0, 1, -1)
     steps = np.empty((height, 4, width), np.uint16)
@@ -95,7 +104,7 @@ def _sorted(planes: Planes) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64
             for i in range(len(row)):
                 starts[row[i] + 1] += 1
     starts = np.cumsum(starts)
-    edges = np.empty(starts[-1], np.int32)
+    edges = np.empty(starts[-1], np.uint32)
     place = starts.copy()
     for y in range(height):
         for d in range(4):
@@ -104,11 +113,11 @@ def _sorted(planes: Planes) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64
                     step = steps[y, d, x]
                     edges[place[step]] = (y * width + x) * 4 + d
                     place[step] += 1
-    return edges, starts
+    return edges, starts.astype(np.uint64)
 
 
 @compiled
-def root_of(parents: npt.NDArray[np.int32], node: int) -> int:
+def root_of(parents: npt.NDArray[Index], node: int) -> int:
     """The root of a node in a forest of parents, its path halved on the way."""
     while parents[node] != node:
         parents[node] = parents[parents[node]]
@@ -117,35 +126,39 @@ def root_of(parents: npt.NDArray[np.int32], node: int) -> int:
 
 
 @compiled
-def _other_end(edge: int, width: int) -> int:
-    """The pixel an edge leads to."""
-    direction = edge & 3
-    return (edge >> 2) + (1 if direction == 0 else width + (0, 0, 1, -1)[direction])
+def _ends(edge: np.uint32, offsets: npt.NDArray[np.uint64]) -> tuple[int, int]:
+    """The two pixels of an edge."""
+    first = edge >> np.uint32(2)
+    return int(first), int(first + offsets[edge & np.uint32(3)])
 
 
 @compiled
 def _merge_similar(
-    edges: npt.NDArray[np.int32],
-    starts: npt.NDArray[np.int64],
-    height: int,
-    width: int,
+    edges: npt.NDArray[np.uint32],
+    starts: npt.NDArray[np.uint64],
+    offsets: npt.NDArray[np.uint64],
+    pixels: int,
     weights: npt.NDArray[np.float32],
     k: np.float32,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32], npt.NDArray[np.uint32]]:
     """Parents and sizes of the pixels as a forest, and the edges that were too heavy, in order."""
-    count = height * width
-    parents = np.arange(count).astype(np.int32)
-    sizes = np.ones(count, np.int32)
-    limits = np.full(count, k)  # Int(A) + k / |A| of each root
-    rest = np.empty(len(edges), np.int32)
+    parents = np.arange(pixels).astype(np.uint32)
+    sizes = np.ones(pixels, np.int32)
+    limits = np.full(pixels, k)  # Int(A) + k / |A| of each root
+    rest = np.empty(len(edges), np.uint32)
     num_rest = 0
     for step in range(len(weights)):
         weight = weights[step]
         for e in range(starts[step], starts[step + 1]):
-            first, second = edges[e] >> 2, _other_end(edges[e], width)
-            if parents[first] == parents[second]:
+            first, second = _ends(edges[e], offsets)
+            a, b = parents[first], parents[second]
+            if a == b:
                 continue
-            a, b = root_of(parents, first), root_of(parents, second)
+            while parents[a] != a:
+                a = parents[a]
+            while parents[b] != b:
+                b = parents[b]
+            parents[first], parents[second] = a, b
             if a == b:
                 continue
             if weight <= limits[a] and weight <= limits[b]:
@@ -162,15 +175,16 @@ def _merge_similar(
 
 @compiled
 def _merge_small(
-    parents: npt.NDArray[np.int32],
+    parents: npt.NDArray[np.uint32],
     sizes: npt.NDArray[np.int32],
-    rest: npt.NDArray[np.int32],
-    width: int,
+    rest: npt.NDArray[np.uint32],
+    offsets: npt.NDArray[np.uint64],
     min_size: int,
 ) -> None:
     """Joins regions over their lightest edge while one of the two is small."""
     for edge in rest:
-        a, b = root_of(parents, edge >> 2), root_of(parents, _other_end(edge, width))
+        first, second = _ends(edge, offsets)
+        a, b = root_of(parents, first), root_of(parents, second)
         if a != b and (sizes[a] < min_size or sizes[b] < min_size):
             if sizes[a] < sizes[b]:
                 a, b = b, a
@@ -179,25 +193,25 @@ def _merge_small(
 
 
 @compiled
-def _label(
-    parents: npt.NDArray[np.int32], height: int, width: int
-) -> tuple[npt.NDArray[np.int32], int]:
-    """Regions (H, W), numbered in the order their first pixels come, and how many there are."""
-    labels = np.empty(height * width, np.int32)
-    numbers = np.full(height * width, -1, np.int32)
+def _label(parents: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int32], int]:
+    """Regions of the pixels, numbered in the order their first pixels come, and how many."""
+    labels = np.empty(len(parents), np.int32)
+    numbers = np.full(len(parents), -1, np.int32)
     count = 0
-    for pixel in range(len(labels)):
+    for pixel in range(len(parents)):
         root = root_of(parents, pixel)
         if numbers[root] < 0:
             numbers[root] = count
             count += 1
         labels[pixel] = numbers[root]
-    return labels.reshape(height, width), count
+    return labels, count
 
 
 @compiled
 def _touching(
-    labels: npt.NDArray[np.int32], rest: npt.NDArray[np.int32], width: int
+    labels: npt.NDArray[np.int32],
+    rest: npt.NDArray[np.uint32],
+    offsets: npt.NDArray[np.uint64],
 ) -> npt.NDArray[np.int32]:
     """The different pairs of regions that edges join, in the order of the edges: (P, 2)."""
     slots = 16
@@ -207,10 +221,11 @@ def _touching(
     pairs = np.empty((len(rest), 2), np.int32)
     count = 0
     for edge in rest:
-        first, second = labels[edge >> 2], labels[_other_end(edge, width)]
-        if first == second:
+        first, second = _ends(edge, offsets)
+        a, b = labels[first], labels[second]
+        if a == b:
             continue
-        a, b = min(first, second), max(first, second)
+        a, b = min(a, b), max(a, b)
         key = (np.int64(a) << 32) | np.int64(b)
         slot = ((key ^ (key >> 29)) * 0x9E3779B1) & (slots - 1)
         while table[slot] >= 0 and table[slot] != key:
