@@ -278,8 +278,10 @@ class ModelSettings:
     """What the backbone starts from: imagenet, none, or a file of weights."""
     random_neck: bool = False
     """VGG16: accept weights without fc6 and fc7, which then start random, with a warning."""
+    neck: Literal["own", "fully-connected"] = "own"
+    """EfficientNet-Lite0: its last stages, or all stages as base and two new layers (for CPUs)."""
     neck_width: int | None = None
-    """Width of the two fully connected layers of VGG16 (4096) or timm:NAME (1024)."""
+    """Width of two fully connected layers: VGG16 (4096), timm:NAME (1024), `neck` (512)."""
     frozen_stages: int = 2
     """First stages that do not learn; take 0 with weights none. timm:NAME freezes no stage."""
     pooling: Literal["own", "max", "align"] = "own"

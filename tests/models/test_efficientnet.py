@@ -56,3 +56,19 @@ def test_the_first_stages_are_frozen() -> None:
     base = efficientnet_lite0(frozen_stages=3).base
     learning = {name.split(".")[0] for name, p in base.named_parameters() if p.requires_grad}
     assert learning == {"3", "4"}
+
+
+def test_with_a_new_neck_all_stages_are_the_base() -> None:
+    """Stages 5 and 6 are dilated instead of halving the map; their weights are the embedded."""
+    backbone = efficientnet_lite0(embedded_weights(), frozen_stages=7, new_neck=16).base
+    own = efficientnet_lite0(embedded_weights())
+    assert not any(parameter.requires_grad for parameter in backbone.parameters())
+    image = torch.randn(3, 64, 96)
+    with torch.no_grad():
+        features = backbone.eval()(image)
+        before = own.base.eval()(image)
+    assert features.shape == (1, 320, 4, 6)
+    assert before.shape == (1, 112, 4, 6)
+    weights = [tensor for tensor in own.neck.state_dict().values() if tensor.shape[:1] == (320,)]
+    kept = list(backbone.state_dict().values())
+    assert all(any(torch.equal(w, k) for k in kept if k.shape == w.shape) for w in weights)

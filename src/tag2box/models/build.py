@@ -4,6 +4,7 @@ import dataclasses
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from torch import Tensor, nn
 
@@ -49,6 +50,7 @@ def detector_from(
         weights=model.weights if read_weights else "none",
         frozen_stages=model.frozen_stages,
         random_neck=model.random_neck,
+        neck=model.neck,
         neck_width=model.neck_width,
         dilated=model.dilated,
         last_relu=model.last_relu,
@@ -95,12 +97,16 @@ def build_backbone(
     weights: str = "imagenet",
     frozen_stages: int = 2,
     random_neck: bool = False,
+    neck: Literal["own", "fully-connected"] = "own",
     neck_width: int | None = None,
     dilated: bool = True,
     last_relu: bool = True,
     stride_in_1x1: bool = False,
 ) -> Backbone:
     """A backbone by name; each takes those of the settings that concern it."""
+    if neck == "fully-connected" and name != "efficientnet_lite0":
+        remedy = "use it with efficientnet_lite0, or take the backbone's own"
+        raise InputError("model.neck", f"{name} has no neck {neck!r}", remedy)
     if name.startswith("timm:"):
         state = weights if weights in ("imagenet", "none") else read_state_dict(Path(weights))
         model = name.removeprefix("timm:")
@@ -120,7 +126,12 @@ def build_backbone(
             dimension=neck_width or 4096,
         )
     if name == "efficientnet_lite0":
-        return efficientnet_lite0(state_dict, where=weights, frozen_stages=frozen_stages)
+        return efficientnet_lite0(
+            state_dict,
+            where=weights,
+            frozen_stages=frozen_stages,
+            new_neck=(neck_width or 512) if neck == "fully-connected" else None,
+        )
     return resnet(
         50 if name == "resnet50" else 101,
         state_dict,

