@@ -33,9 +33,9 @@ class Verb:
 
     Example: tag2box label photos/ --tags tags.csv --run runs/birds --format labelstudio
 
-    The tags decide what is looked for, and of every tag at least the best box is written. Results
-    are kept as they come: the same command goes on where it was stopped. Several processes share
-    the photos under torchrun.
+    The tags decide what is looked for, and of every tag at least the best box is written.
+    Results are kept as they come: the same command goes on where it was stopped. Two processes
+    share the photos with `torchrun --nproc-per-node 2 -- $(which tag2box) label ...`.
     """
 
     sections_of_run: ClassVar[tuple[str, ...]] = SECTIONS_OF_RUN

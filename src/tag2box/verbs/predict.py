@@ -17,8 +17,8 @@ class Verb:
 
     Example: tag2box predict new_photos/ "more/*.jpg" --run runs/birds --format coco,yolo
 
-    Results are kept as they come: the same command goes on where it was stopped. Several
-    processes share the photos under torchrun.
+    Results are kept as they come: the same command goes on where it was stopped. Two processes
+    share the photos with `torchrun --nproc-per-node 2 -- $(which tag2box) predict ...`.
     """
 
     sections_of_run: ClassVar[tuple[str, ...]] = SECTIONS_OF_RUN
