@@ -20,6 +20,7 @@ VERBS = {
     "demo": "make scenes, learn from their tags, score the boxes: the whole road on one screen",
     "check": "is this data learnable, and what is wrong with it?",
     "propose": "compute the candidate regions once, and say how good they are",
+    "train": "a detector from tagged photos; continues by itself after a stop",
     "predict": "boxes for photos without tags, by a trained run",
     "label": "boxes for tagged photos: the tags decide what is looked for",
     "evaluate": "score detections where the true boxes are known",
@@ -35,6 +36,7 @@ Image tags in, object boxes out.
 
 `tag2box VERB --help` shows the settings of a verb and an example.
 Any setting can also stand in a TOML file: `--recipe FILE`; the command line wins.
+`--recipe NAME` takes one that comes with the package, like laptop.
 """
 
 
@@ -71,10 +73,9 @@ def _settings(verb: type[Any], name: str, arguments: list[str]) -> Any:
     import tyro
 
     from tag2box.recipe import Recipe
-    from tag2box.recipe_file import read_recipe
 
-    arguments, recipe_file = _take_option("--recipe", arguments)
-    recipe = read_recipe(recipe_file) if recipe_file else _recipe_of_run(verb, arguments)
+    arguments, word = _take_option("--recipe", arguments)
+    recipe = _recipe(verb, word, arguments)
     sections = {f.name for f in dataclasses.fields(Recipe)}
     kinds = get_type_hints(verb)  # a verb may have its own kind of a section
     default = verb(
@@ -109,6 +110,15 @@ def _comma_separated(info: Any) -> Any:
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is field.default_factory is dataclasses.MISSING
+
+
+def _recipe(verb: type[Any], word: Path | None, arguments: list[str]) -> Any:
+    """What the defaults are taken from: the recipe named, else what the verb or its run says."""
+    from tag2box.recipe_file import recipe_named
+
+    if hasattr(verb, "recipe_for") and not {"-h", "--help"} & set(arguments):
+        return verb.recipe_for(word)
+    return recipe_named(word) if word else _recipe_of_run(verb, arguments)
 
 
 def _recipe_of_run(verb: type[Any], arguments: list[str]) -> Any:

@@ -13,6 +13,21 @@ from tag2box.recipe import Recipe
 
 Settings = TypeVar("Settings")
 
+SHIPPED = Path(__file__).with_name("recipes")
+"""The recipes that come with the package; in the repository a link to the folder at its top."""
+
+
+def recipe_named(word: str | Path) -> Recipe:
+    """The recipe of a file, or one that comes with the package by its name: `laptop`."""
+    shipped = {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+    path = Path(word)
+    if path.suffix == ".toml" or len(path.parts) > 1 or path.exists():
+        return read_recipe(path)
+    if path.name not in shipped:
+        remedy = f"use one of {', '.join(shipped)}, or name a TOML file"
+        raise InputError("--recipe", f"{path.name!r} is no recipe", remedy)
+    return read_recipe(shipped[path.name])
+
 
 def read_recipe(path: Path) -> Recipe:
     """The settings of a TOML file over the defaults; an unknown key or wrong type is an error."""
