@@ -14,6 +14,8 @@ from tag2box.verbs import train as verb
 QUICK = """
 [proposals]
 source = "grid"
+maximum_count = 30
+processes = 1
 [doctor]
 quick = true
 [model]
