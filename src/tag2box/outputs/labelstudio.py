@@ -3,8 +3,9 @@
 Coordinates are percent of the photo as shown, from its upper left corner.
 """
 
+import os
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -17,7 +18,7 @@ from tag2box.inference.photo_boxes import FoundObject, PhotoBoxes, xywh
 from tag2box.outputs.photo_names import file_names, refuse_unwritable
 
 LOCAL_FILES = "/data/local-files/?d="
-"""What a photo's name follows where Label Studio serves a folder of its own disk."""
+"""What comes before a photo's name where Label Studio serves folders of its own disk."""
 _IMAGE, _LABELS = "image", "label"
 
 
@@ -27,19 +28,17 @@ def write_labelstudio(
     class_names: Sequence[str],
     *,
     model_version: str,
-    prefix: str = LOCAL_FILES,
 ) -> None:
     """A file of tasks, and beside it (.xml) the labelling interface they are made for.
 
-    The score of a task is the mean of its boxes, so that it can be sorted by certainty. `prefix`
-    comes before the name of each photo: the address Label Studio serves them at.
+    The score of a task is the mean of its boxes, so that it can be sorted by certainty.
     """
     names = file_names([photo.id for photo in photos], [photo.path for photo in photos])
     refuse_unwritable(names, where=str(path))
     refuse_unwritable(class_names, where=str(path), as_lines=True)
     tasks = [
         {
-            "data": {_IMAGE: prefix + quote(name)},
+            "data": {_IMAGE: LOCAL_FILES + quote(_below_the_root(name, photo.path))},
             "predictions": [_prediction(photo, model_version)],
         }
         for name, photo in zip(names, photos, strict=True)
@@ -47,6 +46,15 @@ def write_labelstudio(
     write_text(path.with_suffix(".xml"), _interface(class_names))
     with written_whole(path) as temporary:
         temporary.write_bytes(msgspec.json.format(msgspec.json.encode(tasks)))
+
+
+def _below_the_root(name: str, path: Path) -> str:
+    """The name with the folder of photos before it.
+
+    Label Studio's document root must be a folder above the one it serves photos of.
+    """
+    folder = Path(os.path.abspath(path)).parents[len(PurePosixPath(name).parts) - 1]
+    return f"{folder.name}/{name}"
 
 
 def _prediction(photo: PhotoBoxes, model_version: str) -> dict[str, Any]:
