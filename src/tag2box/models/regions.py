@@ -26,7 +26,7 @@ class RoIMaxPool(nn.Module):
     def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
         """Features (1, K, h, w), boxes (R, 4) in pixels of the network's input -> (R, K, P, P)."""
         exact, corners = _in_one_precision(features, boxes)
-        inclusive = corners - corners.new_tensor([0, 0, 1, 1])
+        inclusive = torch.cat([corners[:, :2], corners[:, 2:] - 1], dim=1)
         pooled: Tensor = roi_pool(exact, [inclusive], self.size, 1 / self.stride)
         return pooled.to(features.dtype)
 
