@@ -35,6 +35,14 @@ PYTHON_2 = {
 }
 
 
+def doubled(levels: int) -> list[Any]:
+    """A list that holds another twice, which holds another twice: small, and without end."""
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value, value]
+    return value
+
+
 def written(folder: Path, content: Any, protocol: int = 2) -> Path:
     path = folder / "proposals.pkl"
     path.write_bytes(pickle.dumps(content, protocol))
@@ -83,14 +91,32 @@ def test_other_ways_to_hold_the_same(tmp_path: Path) -> None:
         {"boxes": BOXES, "ids": [1]},
         {"boxes": np.array(1), "ids": [1, 2]},
         {"boxes": {}, "ids": {}},
+        {"boxes": BOXES, "ids": [1, None]},
     ],
 )
 def test_plain_but_no_proposals(tmp_path: Path, content: Any) -> None:
-    with pytest.raises(InputError, match="boxes"):
+    with pytest.raises(InputError, match=r"boxes|by a NoneType"):
         read_pickle(written(tmp_path, content))
 
 
-@pytest.mark.parametrize("boxes", [np.zeros((2, 3)), np.zeros((1, 4), bool), "a"])
+@pytest.mark.parametrize("name", [doubled(60), 2**70])
+def test_photos_without_a_name(tmp_path: Path, name: Any) -> None:
+    with pytest.raises(InputError, match="calls a photo by a"):
+        read_pickle(written(tmp_path, {"boxes": BOXES[:1], "ids": [name]}))
+
+
+def test_scores_without_end_are_none(tmp_path: Path) -> None:
+    content = {"boxes": BOXES[:1], "ids": [1], "scores": [doubled(60)]}
+    assert read_pickle(written(tmp_path, content)).proposals(0).scores is None
+
+
+RAGGED = [[1, 2, 3, 4], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    "boxes",
+    [np.zeros((2, 3)), np.zeros((1, 4), bool), "a", RAGGED, [["a"] * 4], doubled(60), [10**400]],
+)
 def test_boxes_that_are_none(tmp_path: Path, boxes: Any) -> None:
     listing = read_pickle(written(tmp_path, {"boxes": [boxes], "ids": [7]}))
     with pytest.raises(InputError, match="has for 7"):
@@ -154,6 +180,8 @@ def hostile() -> dict[str, bytes]:
         "a frame without end": b"\x80\x04\x95" + struct.pack("<Q", 2**40) + b"N.",
         "a number without end": b"\x8b" + struct.pack("<i", 2**31 - 1) + b"a.",
         "digits without end": b"I" + b"9" * 10_000 + b"\n.",
+        "keys that take years to hash": b"\x80\x02)" + b"2\x86" * 60 + b"}2K\x01s.",
+        "members that take years to hash": b"\x80\x04\x8f()" + b"2\x86" * 60 + b"\x90.",
         "cut off": pickle.dumps(BOXES)[:-20],
         "empty": b"",
         "no pickle": b"\x89PNG\r\n",

@@ -36,25 +36,45 @@ def read_pickle(path: Path) -> Listing:
     boxes, scores = _sequence(content.get("boxes")), _sequence(content.get("scores"))
     ids = _sequence(content.get("indexes", content.get("ids")))
     if boxes is None or ids is None or len(boxes) != len(ids):
-        raise InputError(path, f"has the keys {', '.join(map(str, content))}", remedy)
+        keys = ", ".join(key for key in content if isinstance(key, str))
+        raise InputError(path, f"has the keys {keys}", remedy)
     if scores is not None and len(scores) != len(boxes):
         scores = None
-    names = [_name(entry) for entry in ids]
+    names = [_name(entry, path) for entry in ids]
 
     def proposals(index: int) -> Proposals:
-        raw = four_columns(_value(boxes[index]), path, names[index])
-        return ranked(from_xyxy_inclusive(raw), None if scores is None else _value(scores[index]))
+        raw = four_columns(_rows(boxes[index]), path, names[index])
+        return ranked(from_xyxy_inclusive(raw), None if scores is None else _numbers(scores[index]))
 
     return Listing(path, names, proposals)
 
 
 def load_plain(file: IO[bytes], where: object) -> Any:
-    """The lists, dicts, tuples, strings and numbers of a pickle, arrays as stand-ins in them."""
+    """The lists, dicts, strings and numbers of a pickle; arrays as stand-ins, tuples as lists."""
     try:
         return _PlainUnpickler(file, encoding="latin1").load()
     except Exception as error:  # a hostile or broken file makes the machine raise almost anything
         remedy = "give one that holds only lists, dicts, numbers and arrays of numbers"
         raise InputError(where, f"is no plain pickle ({error})", remedy) from None
+
+
+def _as_list(load: Callable[[Any], None]) -> Callable[[Any], None]:
+    """That instruction for a tuple, which leaves a list.
+
+    A list can be no key. A tuple could, and one that holds another twice, which holds another
+    twice, and so on for a hundred bytes, takes years to hash.
+    """
+
+    def loaded(machine: Any) -> None:
+        load(machine)
+        machine.stack[-1] = list(machine.stack[-1])
+
+    return loaded
+
+
+_SETS = (pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET)
+_TUPLES = (pickle.EMPTY_TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3, pickle.TUPLE)
+_UNPICKLER = pickle._Unpickler.dispatch  # instructions by code
 
 
 # The machine in Python, not the one in C: that one can be made to allocate memory without end.
@@ -70,7 +90,8 @@ class _PlainUnpickler(pickle._Unpickler):
         machine.append(machine.read(*struct.unpack("<Q", machine.read(8))))
 
     dispatch: ClassVar[dict[int, Any]] = {
-        **pickle._Unpickler.dispatch,
+        **{code: load for code, load in _UNPICKLER.items() if bytes([code]) not in _SETS},
+        **{code[0]: _as_list(_UNPICKLER[code[0]]) for code in _TUPLES},
         pickle.BYTEARRAY8[0]: load_bytearray8,
     }
 
@@ -188,8 +209,31 @@ def _sequence(entry: object) -> Sequence[Any] | npt.NDArray[Any] | None:
     return value if isinstance(value, list | tuple | np.ndarray) else None
 
 
-def _name(entry: object) -> str:
+def _numbers(entry: object) -> npt.NDArray[Any] | None:
+    """An array, or a list of numbers as one; None for anything deeper, which may have no end."""
     value = _value(entry)
-    if isinstance(value, np.ndarray) and value.size == 1:
+    if isinstance(value, list) and all(isinstance(number, int | float) for number in value):
+        return np.asarray(value)
+    return value if isinstance(value, np.ndarray) else None
+
+
+def _rows(entry: object) -> npt.NDArray[Any] | None:
+    """An array, or a list of rows of numbers as one."""
+    value = _value(entry)
+    if not isinstance(value, list) or not value:
+        return _numbers(entry)
+    rows = [row for row in map(_numbers, value) if row is not None and row.ndim == 1]
+    fit = len(rows) == len(value) and len({len(row) for row in rows}) == 1
+    return np.stack(rows) if fit else None
+
+
+def _name(entry: object, where: Path) -> str:
+    value = _value(entry)
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.size == 1):
         value = value.item()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, str) or (isinstance(value, int) and value.bit_length() <= 64):
+        return str(value)
+    problem = f"calls a photo by a {type(value).__name__}"
+    raise InputError(where, problem, "give the photos by name or number")
