@@ -17,7 +17,7 @@ import torch
 from resume import FixedSupply, equal, make_photos, tiny_recipe
 from tag2box.errors import InputError
 from tag2box.models.trained import read_trained
-from tag2box.recipe import Recipe
+from tag2box.recipe import GameSettings, Recipe
 from tag2box.structures import Dataset
 from tag2box.training import checkpoint, run
 from tag2box.training.metrics import read_metrics
@@ -58,8 +58,10 @@ def test_a_run_is_a_folder_that_gives_the_detector_back(tmp_path: Path, dataset:
 
 def test_everything_that_should_learn_moves(tmp_path: Path, dataset: Dataset) -> None:
     moved = []
+    visible = GameSettings(weight=1.0, learning_rate=1e3)  # untrained it hardly knows where to go
     for steps in (1, 3):
-        run.train(dataset, recipe(tmp_path, steps=steps), tmp_path / f"{steps}", FixedSupply())
+        strong = dataclasses.replace(recipe(tmp_path, steps=steps), game=visible)
+        run.train(dataset, strong, tmp_path / f"{steps}", FixedSupply())
         moved.append(weights_of(tmp_path / f"{steps}"))
     still = {name for name in moved[0] if torch.equal(moved[0][name], moved[1][name])}
     assert not {name for name in still if name.startswith(("heads", "neck.neck", "neck.region"))}

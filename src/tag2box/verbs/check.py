@@ -84,7 +84,7 @@ class Verb:
     def _print(self, diagnosis: Diagnosis) -> None:
         console = Console(highlight=False, markup=False)
         for source in sources_of(self.data, self.reading):
-            console.print(printable(source.describe()))
+            console.print(printable(source.describe()), soft_wrap=True)
         for table in diagnosis_tables(diagnosis):
             console.print(table)
         warnings = sum(finding.severity == "warning" for finding in diagnosis.findings)
