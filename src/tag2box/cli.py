@@ -23,7 +23,7 @@ VERBS = {
     "train": "a detector from tagged photos; continues by itself after a stop",
     "predict": "boxes for photos without tags, by a trained run",
     "label": "boxes for tagged photos: the tags decide what is looked for",
-    "evaluate": "score detections where the true boxes are known",
+    "evaluate": "score a run, or detections in a file, where the true boxes are known",
     "report": "one HTML file that shows a run, or two side by side",
     "import-reference": "make a run folder of a checkpoint of the paper's own code",
 }

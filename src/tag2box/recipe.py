@@ -247,7 +247,7 @@ class InferenceSettings:
 
     passes: Literal["auto", "single", "all"] = "auto"
     """`single`: the middle one of the short sides; `all`: each of them, averaged, the paper's
-    test-time augmentation; `auto`: single to predict, all to label."""
+    test-time augmentation; `auto`: single to predict, all to label and to evaluate."""
     short_sides: tuple[int, ...] = ()
     """Short sides in pixels to look at; those trained with when none is named."""
     mirror: bool = True

@@ -34,17 +34,22 @@ def write_photos(root: Path, names: tuple[str, ...] = tuple(TAGS)) -> None:
     (root / "tags.csv").write_text("\n".join(["image,tags", *lines]) + "\n")
 
 
-def write_run(root: Path) -> Path:
+def write_run(
+    root: Path,
+    *,
+    class_names: tuple[str, ...] = NAMES,
+    proposals: ProposalSettings | None = None,
+) -> Path:
     """`root/run`, whose recipe names the proposals beside it and three small sizes."""
     torch.manual_seed(0)
     recipe = Recipe()
     recipe = dataclasses.replace(
         recipe,
-        reading=ReadingSettings(classes=NAMES),
+        reading=ReadingSettings(classes=class_names),
         training=TrainingSettings(short_sides=(48, 64, 80)),
-        proposals=ProposalSettings(source=f"file:{root / 'proposals.npz'}"),
+        proposals=proposals or ProposalSettings(source=f"file:{root / 'proposals.npz'}"),
     )
-    detector = detector_from(recipe.model, recipe.dropout, len(NAMES)).eval()
+    detector = detector_from(recipe.model, recipe.dropout, len(class_names)).eval()
     for layer in detector.heads.students:
         nn.init.normal_(layer.weight, std=0.05)
     write_trained(root / "run", detector, recipe)

@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
+from oracle.trained_run import write_run
 from tag2box.cli import main
+from tag2box.data.scene_files import write_scenes
+from tag2box.data.scene_objects import CLASS_NAMES
+from tag2box.recipe import ProposalSettings
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 
@@ -176,3 +180,56 @@ def test_true_boxes_score_perfectly_on_real_annotations(
     assert scores["corloc"]["mean"] == 1.0
     assert scores["coco"]["overall"]["ap"] == pytest.approx(1.0)
     assert scores["ar"]["overall"]["at_100"] == pytest.approx(1.0)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`scenes`, and an untrained detector in `run` that knows half of their classes."""
+    root = tmp_path_factory.mktemp("evaluate")
+    write_scenes(root / "scenes", train=0, val=3, width=96, height=64)
+    grid = ProposalSettings(source="grid", cache=root, processes=1, maximum_count=30)
+    write_run(root, class_names=CLASS_NAMES[:4], proposals=grid)
+    return root
+
+
+def test_a_run_is_scored_as_its_detections_are(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, folder = [trained / "scenes", "--split", "val"], trained / "run" / "evaluate"
+    out, error = run(capsys, *data, "--run", trained / "run", "--json")
+    scores = json.loads(out)
+    assert (scores["images"], scores["detections"] > 50) == (3, True)
+    assert json.loads((folder / "scores.json").read_text()) == scores
+    assert "has not learnt" in error
+    again, _ = run(capsys, *data, "--detections", folder / "coco_results.json", "--json")
+    assert json.loads(again) == scores
+    header = json.loads((folder / "stream" / "0.jsonl").read_text().splitlines()[0])
+    assert len(header["depends_on"]["passes"]) == 6
+    page = (folder / "report.html").read_text()
+    assert "CorLoc" in page
+    out, _ = run(capsys, *data, "--run", trained / "run")
+    assert str(folder / "report.html") in out.splitlines()
+
+
+def test_a_run_or_detections_but_not_both(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = [trained / "scenes", "--split", "val"]
+    _, error = run(capsys, *data, code=2)
+    assert "name either --run or --detections" in error
+    _, error = run(capsys, *data, "--run", "a", "--detections", "b", code=2)
+    assert "name either --run or --detections" in error
+
+
+def test_a_run_that_knows_none_of_the_classes(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (recipe,) = (trained / "run").glob("*.toml")
+    text = recipe.read_text()
+    try:
+        recipe.write_text(re.sub(r"classes = \[[^]]*\]", 'classes = ["w", "x", "y", "z"]', text))
+        data = [trained / "scenes", "--split", "val", "--run", trained / "run"]
+        _, error = run(capsys, *data, code=2)
+    finally:
+        recipe.write_text(text)
+    assert "is a class of it; score it on some of w, x, y, z." in error

@@ -44,6 +44,18 @@ def test_every_tag_gets_a_box_and_nothing_else_does(root: Path, looked: Path) ->
         assert len(found) > 1 or not TAGS[image]
 
 
+def test_the_report_shows_the_photos_unless_told_otherwise(
+    root: Path, looked: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = looked / "report.html"
+    label(root, looked, "--format", "jsonl")
+    assert str(page) in capsys.readouterr().out.splitlines()
+    assert page.read_text().count('"jpeg": "') == len(TAGS)
+    page.unlink()
+    label(root, looked, "--format", "jsonl", "--no-report")
+    assert not page.exists()
+
+
 def test_unless_told_otherwise(root: Path, looked: Path) -> None:
     only_sure = ("--inference.least-score", "1", "--inference.no-every-tag")
     label(root, looked, "--format", "jsonl", *only_sure)

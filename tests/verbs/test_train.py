@@ -72,12 +72,23 @@ def test_without_an_option_the_laptop_recipe_trains_into_runs(
     monkeypatch.chdir(quick.parent)
     train(photos)
     run = quick.parent / "runs" / "images"
-    assert {"model.safetensors", "recipe.toml", "metrics.jsonl", "diagnosis.json"} <= {
-        path.name for path in run.iterdir()
-    }
+    written = {"model.safetensors", "recipe.toml", "metrics.jsonl", "diagnosis.json"}
+    assert written <= {path.name for path in run.iterdir()}
     assert "tag2box: recipe laptop, as there is no GPU" in capsys.readouterr().err
     assert json.loads((run / "diagnosis.json").read_text())["photos"] == 12
     assert main(["predict", str(photos), "--run", str(run), "--inference.least-score", "0"]) == 0
+
+
+def test_the_report_shows_data_losses_and_a_few_photos(photos: Path, quick: Path) -> None:
+    out = quick.parent / "run"
+    train(photos, "--recipe", quick, "--out", out, "--shown", 5)
+    page = (out / "report.html").read_text()
+    assert page.count('"jpeg": "') == 5
+    assert all(words in page for words in ("fewer than 20 photos", "loss_img", "proposals.source"))
+    assert main(["report", str(out)]) == 0
+    (out / "report.html").unlink()
+    train(photos, "--recipe", quick, "--out", out, "--shown", 0)
+    assert not (out / "report.html").exists()
 
 
 def test_a_recipe_by_name_and_options_over_it() -> None:
@@ -96,7 +107,8 @@ def test_a_recipe_of_a_file_and_json(
     out = quick.parent / "run"
     train(photos, "--recipe", quick, "--out", out, "--training.steps", 1, "--json")
     printed = capsys.readouterr()
-    assert json.loads(printed.out) == {"run": str(out), "finished": True}
+    page = out / "report.html"
+    assert json.loads(printed.out) == {"run": str(out), "finished": True, "report": str(page)}
     assert f"recipe {quick}" in printed.err
     assert len((out / "metrics.jsonl").read_text().splitlines()) == 1
 

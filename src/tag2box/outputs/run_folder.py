@@ -1,15 +1,15 @@
 """A run folder as a report needs it. Every file but the detections may be absent.
 
 What was found: `detections.jsonl` or a `stream` (see `run_detections`), in the folder itself or in
-its `predict` or `label`. How it was trained: `recipe.toml` and `metrics.jsonl` as training writes
-them, and `diagnosis.json`, the output of `tag2box check --json` on the photos of training; in the
-folder or, where that is the `predict` or `label` of a run, in the run.
+its `predict`, `label` or `evaluate`, else in its `sample`. How it was trained: `recipe.toml`,
+`metrics.jsonl` and `diagnosis.json`, the output of `tag2box check --json` on the photos of
+training, as training writes them; in the folder or, where that is a folder of results, in the run.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +18,33 @@ import msgspec
 from tag2box.data.findings import Diagnosis, Finding
 from tag2box.data.text import read_text
 from tag2box.errors import InputError
+from tag2box.inference.photo_boxes import PhotoBoxes
 from tag2box.outputs.report_data import RunReport
 from tag2box.outputs.run_detections import DETECTIONS, STREAM, decoded, lines_of, read_detections
 from tag2box.recipe import Recipe
 from tag2box.recipe_file import read_recipe, settings_to_plain
 
 RECIPE, METRICS, DIAGNOSIS = "recipe.toml", "metrics.jsonl", "diagnosis.json"
+RESULTS, SAMPLE = ("predict", "label", "evaluate"), "sample"
+"""Folders in that of a run: what its verbs found, and what training found in a few photos."""
 
 
 def read_run(folder: Path, *, images: Path | None = None) -> RunReport:
     """The run in a folder. Photos lie where the detections say, or below `images`."""
-    found = _detections_of(folder)
+    photos, disagreement = read_detections(_detections_of(folder), images=images)
+    return run_with(folder, photos, disagreement)
+
+
+def run_with(
+    folder: Path, photos: Sequence[PhotoBoxes], disagreement: Mapping[str, float] | None = None
+) -> RunReport:
+    """The run in a folder, and what it found in some photos."""
     run = _trained_in(folder)
     recipe = read_recipe(run / RECIPE) if (run / RECIPE).exists() else Recipe()
-    photos, disagreement = read_detections(found, images=images)
     return RunReport(
         name=run.absolute().name,
-        photos=photos,
-        disagreement=disagreement,
+        photos=tuple(photos),
+        disagreement=disagreement or {},
         metrics=_metrics(run / METRICS),
         settings=dict(_changed(settings_to_plain(recipe), settings_to_plain(Recipe()))),
     )
@@ -60,7 +69,7 @@ def _detections_of(folder: Path) -> Path:
     """The file or stream with the detections; one of the folder itself comes first."""
     if not folder.is_dir():
         raise InputError(folder, "is no folder", "name the folder of a run")
-    for places in ([folder], [folder / "predict", folder / "label"]):
+    for places in ([folder], [folder / name for name in RESULTS], [folder / SAMPLE]):
         there = [p / name for p in places for name in (DETECTIONS, STREAM) if (p / name).exists()]
         if len({path.parent for path in there}) > 1:
             remedy = f"name {there[0].parent} or {there[-1].parent}"

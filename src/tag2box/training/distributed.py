@@ -54,9 +54,9 @@ class Processes:
 
 
 @contextmanager
-def processes(device: str = "auto") -> Iterator[Processes]:
+def processes(device: str = "auto", *, alone: bool = False) -> Iterator[Processes]:
     """The processes `torchrun` started, or this one alone; on the GPU of its number if any."""
-    count = int(os.environ.get("WORLD_SIZE", "1"))
+    count = 1 if alone else int(os.environ.get("WORLD_SIZE", "1"))
     use_gpu = device == "cuda" or (device == "auto" and torch.cuda.is_available())
     place = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if use_gpu else None
     if place is not None:

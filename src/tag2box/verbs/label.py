@@ -1,12 +1,13 @@
 """`tag2box label`: boxes for tagged photos."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 import tyro
 
 from tag2box.data.reading import read_dataset
+from tag2box.outputs.box_files import check_formats
 from tag2box.outputs.whole_folder import Placing
 from tag2box.recipe import (
     Format,
@@ -16,7 +17,10 @@ from tag2box.recipe import (
     ProposalSettings,
     ReadingSettings,
 )
+from tag2box.structures import TaggedImage
 from tag2box.verbs.looking import SECTIONS_OF_RUN, Looking, look
+from tag2box.verbs.reporting import report_run
+from tag2box.verbs.writing import Written, say, write_found
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Verb:
     """Folder for the files; `label` in that of the run when not named."""
     photo_files: Placing = "copy"
     """voc and yolo hold the photos too: copied, or linked where the disk allows it."""
+    report: bool = True
+    """Whether to write report.html beside them, which shows up to 2,000 of the photos."""
     json: bool = False
     """Print JSON."""
     reading: Annotated[_Reading, tyro.conf.arg(name="")] = field(default_factory=_Reading)
@@ -60,19 +66,40 @@ class Verb:
 
     def run(self) -> int:
         """Look at the photos and write the boxes."""
+        written = self.label()
+        if written is not None:
+            say(written, self._how, as_json=self.json)
+        return 0
+
+    def label(self) -> Written | None:
+        """The same without a word; None on a process of several that does not write."""
         from tag2box.inference.gating import tags_known_to
 
-        how = Looking(
+        dataset = read_dataset(self.data, self.reading)
+
+        def photos_for(class_names: tuple[str, ...]) -> tuple[TaggedImage, ...]:
+            photos = tags_known_to(class_names, dataset).images
+            check_formats(self.format, photos, class_names)
+            return photos
+
+        how = self._how
+        looked = look(photos_for, how)
+        if looked is None:
+            return None
+        written = write_found(looked, how, self.format, self.photo_files)
+        if not (self.report and looked.found):
+            return written
+        page = report_run(how.out, self.trained, looked.found, images=self.images)
+        return replace(written, files=[*written.files, page])
+
+    @property
+    def _how(self) -> Looking:
+        return Looking(
             run=self.trained,
             out=self.out or self.trained / "label",
-            formats=self.format,
             gate=True,
-            placing=self.photo_files,
             inference=self.inference,
             merging=self.merging,
             proposals=self.proposals,
             images=self.images,
-            as_json=self.json,
         )
-        dataset = read_dataset(self.data, self.reading)
-        return look(lambda class_names: tags_known_to(class_names, dataset).images, how)

@@ -1,21 +1,15 @@
-"""What `predict` and `label` share: look at photos with a trained run, write the boxes."""
+"""What verbs share that look at photos with a trained run."""
 
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
-from rich.console import Console
-
-from tag2box.errors import InputError, printable
-from tag2box.outputs.box_files import check_formats, write_boxes
-from tag2box.outputs.whole_folder import Placing
+from tag2box.errors import InputError
 from tag2box.recipe import ImageSettings, InferenceSettings, MergingSettings, ProposalSettings
 from tag2box.structures import TaggedImage
 
@@ -28,23 +22,36 @@ SECTIONS_OF_RUN = ("proposals", "merging", "inference")
 
 @dataclass(frozen=True)
 class Looking:
-    """How photos are looked at, and where the boxes go."""
+    """How photos are looked at, and where results are kept as they come."""
 
     run: Path
     out: Path
-    formats: tuple[str, ...]
     gate: bool
     """Tags decide on the classes."""
-    placing: Placing
     inference: InferenceSettings
     merging: MergingSettings
     proposals: ProposalSettings
     images: ImageSettings
-    as_json: bool
+    alone: bool = False
+    """Whether one process looks while others that torchrun started do something else."""
 
 
-def look(photos_for: Callable[[tuple[str, ...]], Sequence[TaggedImage]], how: Looking) -> int:
-    """Find the boxes of the photos, write them in every format asked for and say so.
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What was found."""
+
+    found: list[PhotoBoxes]
+    """Photos that could be read, with every box however low its score."""
+    skipped: int
+    """Photos that could not be read."""
+    class_names: tuple[str, ...]
+    """Of the run."""
+
+
+def look(
+    photos_for: Callable[[tuple[str, ...]], Sequence[TaggedImage]], how: Looking
+) -> Looked | None:
+    """Find the boxes of the photos; None on a process of several that does not write.
 
     `photos_for` gives the photos, their tags numbered by the class names of the run.
     """
@@ -54,10 +61,9 @@ def look(photos_for: Callable[[tuple[str, ...]], Sequence[TaggedImage]], how: Lo
     from tag2box.training.distributed import processes
 
     limits = dataclasses.asdict(how.images)
-    with processes(how.inference.device) as ours:
+    with processes(how.inference.device, alone=how.alone) as ours:
         detector, trained = read_trained(how.run)
         photos = photos_for(tuple(trained.reading.classes))
-        check_formats(how.formats, photos, trained.reading.classes)
         predictor = predictor_from(
             detector,
             trained,
@@ -69,56 +75,17 @@ def look(photos_for: Callable[[tuple[str, ...]], Sequence[TaggedImage]], how: Lo
             **limits,
         )
         stream = stream_of(how.out / "stream", predictor, run=how.run, proposals=how.proposals)
-        with _said_in_one_sentence(how.out):
+        with said_in_one_sentence(how.out):
             find_boxes(predictor, photos, stream, ours)
-            if ours.writes:
-                found = results(stream, photos)
-                _say(_written(found, predictor.class_names, how), len(photos), how)
-    return 0
-
-
-def _written(found: list[PhotoBoxes], class_names: tuple[str, ...], how: Looking) -> dict[str, Any]:
-    """Write the files; returns what `--json` prints."""
-    best = how.gate and how.inference.every_tag
-    sure = [one.confident(how.inference.least_score, best_of_class=best) for one in found]
-    files = [
-        str(file)
-        for name in dict.fromkeys(how.formats)
-        for file in write_boxes(
-            name,
-            how.out,
-            sure,
-            class_names,
-            model_version=f"tag2box {how.run.absolute().name}",
-            placing=how.placing,
-        )
-    ]
-    return {
-        "photos": len(sure),
-        "boxes": sum(len(one.detections) for one in sure),
-        "files": files,
-    }
-
-
-def _say(written: dict[str, Any], asked_for: int, how: Looking) -> None:
-    skipped = asked_for - written["photos"]
-    if how.as_json:
-        plain = msgspec.json.encode(written | {"skipped": skipped})
-        sys.stdout.write(plain.decode() + "\n")
-        return
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    unread = f", {skipped} could not be read" if skipped else ""
-    and_best = ", or the best of a tag" if how.gate and how.inference.every_tag else ""
-    console.print(
-        f"{written['photos']} photos{unread}, {written['boxes']} boxes "
-        f"scored {how.inference.least_score:g} or better{and_best}"
-    )
-    for file in written["files"]:
-        console.print(printable(file))
+            if not ours.writes:
+                return None
+            found = results(stream, photos)
+    return Looked(found, len(photos) - len(found), predictor.class_names)
 
 
 @contextmanager
-def _said_in_one_sentence(out: Path) -> Iterator[None]:
+def said_in_one_sentence(out: Path) -> Iterator[None]:
+    """What the disk refuses becomes an `InputError`."""
     try:
         yield
     except OSError as error:

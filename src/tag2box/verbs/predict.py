@@ -6,9 +6,12 @@ from typing import Annotated, ClassVar
 
 import tyro
 
+from tag2box.outputs.box_files import check_formats
 from tag2box.outputs.whole_folder import Placing
 from tag2box.recipe import ImageSettings, InferenceSettings, MergingSettings, ProposalSettings
+from tag2box.structures import TaggedImage
 from tag2box.verbs.looking import SECTIONS_OF_RUN, Looking, look
+from tag2box.verbs.writing import say, write_found
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,22 @@ class Verb:
         """Look at the photos and write the boxes."""
         from tag2box.inference.photos import photos_named
 
+        photos = photos_named(self.photos)
+
+        def photos_for(class_names: tuple[str, ...]) -> tuple[TaggedImage, ...]:
+            check_formats(self.format, photos, class_names)
+            return photos
+
         how = Looking(
             run=self.trained,
             out=self.out or self.trained / "predict",
-            formats=self.format,
             gate=False,
-            placing=self.photo_files,
             inference=self.inference,
             merging=self.merging,
             proposals=self.proposals,
             images=self.images,
-            as_json=self.json,
         )
-        photos = photos_named(self.photos)
-        return look(lambda _: photos, how)
+        looked = look(photos_for, how)
+        if looked is not None:
+            say(write_found(looked, how, self.format, self.photo_files), how, as_json=self.json)
+        return 0

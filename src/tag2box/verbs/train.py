@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,12 +17,15 @@ from tag2box.data.findings import Diagnosis
 from tag2box.data.reading import read_dataset
 from tag2box.errors import InputError, printable
 from tag2box.files import write_text
+from tag2box.outputs.run_folder import DIAGNOSIS, SAMPLE
 from tag2box.recipe import (
     DoctorSettings,
     DropoutSettings,
     GameSettings,
     ImageSettings,
+    InferenceSettings,
     LossSettings,
+    MergingSettings,
     MiningSettings,
     ModelSettings,
     ProposalSettings,
@@ -32,8 +35,8 @@ from tag2box.recipe import (
 )
 from tag2box.recipe_file import recipe_named
 from tag2box.structures import Dataset
-
-DIAGNOSIS = "diagnosis.json"
+from tag2box.verbs.looking import Looking, look
+from tag2box.verbs.reporting import report_run
 
 
 def recipe_for(word: Path | str | None) -> Recipe:
@@ -69,6 +72,8 @@ class Verb:
     """Continue the run that is in the folder, or refuse a folder that has one."""
     force: bool = False
     """Train although the check says that it is pointless."""
+    shown: int = 60
+    """Photos that report.html shows with the boxes found in them, evenly chosen; 0 writes none."""
     json: bool = False
     """Print JSON."""
     reading: Annotated[ReadingSettings, tyro.conf.arg(name="")] = field(
@@ -104,13 +109,36 @@ class Verb:
         supply = open_supply(self.proposals, **asdict(self.images))
         finished = train(dataset, self._recipe(), self.folder, supply, resume=self.resume)
         if finished:
+            if self.shown and _is_first_process():
+                self._report(dataset)
             _say(f"the detector is in {self.folder}")
         else:
             _say(f"stopped and saved; the same command goes on with {self.folder}")
         if self.json and _is_first_process():
-            said = {"run": str(self.folder), "finished": finished}
+            report = str(self.folder / "report.html") if finished and self.shown else None
+            said = {"run": str(self.folder), "finished": finished, "report": report}
             sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
         return 0 if finished else 130
+
+    def _report(self, dataset: Dataset) -> None:
+        """What was trained on, how the losses fell, and what is found in a few of the photos."""
+        from tag2box.inference.gating import tags_known_to
+
+        step = max(1, len(dataset) // self.shown)
+        few = replace(dataset, images=dataset.images[::step][: self.shown])
+        how = Looking(
+            run=self.folder,
+            out=self.folder / SAMPLE,
+            gate=True,
+            inference=InferenceSettings(passes="single", device=self.training.device),
+            merging=MergingSettings(),
+            proposals=self.proposals,
+            images=self.images,
+            alone=True,
+        )
+        looked = look(lambda names: tags_known_to(names, few).images, how)
+        if looked is not None and looked.found:
+            report_run(self.folder, self.folder, looked.found, images=self.images)
 
     def _was_checked(self) -> bool:
         """Whether this goes on with a run that has begun."""
