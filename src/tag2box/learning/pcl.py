@@ -1,6 +1,7 @@
 """Proposal cluster learning: the graph-based centres of Tang et al. (2018).
 
-R proposals, C classes, P present, k = 3 clusters of scores, T top-ranking proposals.
+R proposals, C classes, P present, k = 3 clusters of scores, T top-ranking proposals, L that leave
+the graph in a round.
 """
 
 import torch
@@ -87,17 +88,21 @@ def _ends(ranked_scores: Tensor, centres: Tensor) -> Tensor:
 def graph_centres(near: Tensor, scores: Tensor, vertices: Tensor) -> Tensor:
     """The score of each centre, -1 for what is none: (P, T, T), (P, T), (P, T) bool -> (P, T).
 
-    Of equally connected vertices the first is taken.
+    Of equally connected vertices the first is taken. Counts of neighbours are brought up to date by
+    the rows of the vertices that leave, so that each row is read twice in all.
     """
     centres = torch.full_like(scores, -1)
     near = near | torch.eye(near.shape[1], dtype=torch.bool, device=near.device)
     left = vertices
+    neighbours = (near & left[:, None, :]).sum(dim=2, dtype=torch.int32)  # (P, T)
     while bool(left.any()):
-        neighbours = (near & left[:, None, :]).sum(dim=2).masked_fill(~left, 0)  # (P, T)
-        chosen = neighbours.argmax(dim=1, keepdim=True)  # (P, 1)
+        chosen = neighbours.masked_fill(~left, 0).argmax(dim=1, keepdim=True)  # (P, 1)
         cluster = near.gather(1, chosen[:, :, None].expand_as(near)[:, :1]).squeeze(1) & left
         best = scores.masked_fill(~cluster, -1).amax(dim=1, keepdim=True)  # -1: this tag is done
         is_new = torch.zeros_like(left).scatter_(1, chosen, left.any(dim=1, keepdim=True))
         centres = torch.where(is_new, best, centres)
         left = left & ~cluster
+        tags, leaving = cluster.nonzero().unbind(dim=1)  # (L,) vertices of all tags
+        rows = near[tags, leaving].to(torch.int32)  # (L, T): who loses a neighbour
+        neighbours.index_add_(0, tags, rows, alpha=-1)
     return centres
