@@ -1,3 +1,4 @@
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
@@ -44,21 +45,55 @@ def reference_state(classes: int = 20, width: int = 16) -> dict[str, Tensor]:
     }
 
 
-def test_names_and_shapes_of_the_released_voc_model() -> None:
+def dropblock_state() -> dict[str, Tensor]:
+    """The reference's Concrete DropBlock, which inference does not need."""
+    norm = {"weight": 8, "bias": 8, "running_mean": 8, "running_var": 8}
+    convolutions = {"conv1": (8, 8, 3, 3), "conv2": (2, 8, 3, 3), "downsample": (2, 8, 1, 1)}
+    state = {f"conv.{name}.weight": torch.randn(shape) for name, shape in convolutions.items()}
+    state |= {f"conv.bn1.{name}": torch.randn(size) for name, size in norm.items()}
+    return state | {"conv.bn1.num_batches_tracked": torch.tensor(30_000)}
+
+
+def checkpoint_of(state: dict[str, Tensor], *, gpus: int, dropblock: bool) -> dict[str, object]:
+    """All that a training run of the reference saves."""
+    prefix = "module." if gpus > 1 else ""
+    groups = [{"lr": 0.01, "momentum": 0.9, "params": [0]}]
+    content: dict[str, object] = {
+        "model": OrderedDict((prefix + name, value) for name, value in state.items()),
+        "optimizer": {"state": {0: {"momentum_buffer": torch.ones(3)}}, "param_groups": groups},
+        "scheduler": {"milestones": (20_000, 26_700), "base_lrs": [0.01], "last_epoch": 30_000},
+        "iteration": 30_000,
+    }
+    if not dropblock:
+        return content | {"iter_size": 1}
+    own = {prefix + name: value for name, value in dropblock_state().items()}
+    return content | {"model_cdb": OrderedDict(own)}
+
+
+@pytest.mark.parametrize("classes", [20, 80])
+def test_names_and_shapes_of_the_released_models(classes: int) -> None:
     with torch.device("meta"):
-        detector = build_detector(vgg16(), 20)
+        detector = build_detector(vgg16(), classes)
     ours = {reference_name(name): tuple(t.shape) for name, t in detector.state_dict().items()}
-    assert ours == reference_shapes(20, 4096)
-    assert sum(t.numel() for t in detector.state_dict().values()) == 135_723_173
+    assert ours == reference_shapes(classes, 4096)
+    if classes == 20:
+        assert sum(t.numel() for t in detector.state_dict().values()) == 135_723_173
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("prefix", ["", "module."])
-def test_the_forward_pass_is_the_references(tmp_path: Path, prefix: str) -> None:
-    """Written from its description: no ReLU after conv5_3, fc6, fc7, parallel linear heads."""
-    state = reference_state()
-    content = {"model": {prefix + name: value for name, value in state.items()}, "iteration": 9}
-    torch.save(content, tmp_path / "voc07.pth")
+@pytest.mark.parametrize(
+    ("gpus", "dropblock", "classes", "zipped"), [(8, True, 20, False), (1, False, 80, True)]
+)
+def test_the_forward_pass_is_the_references(
+    tmp_path: Path, gpus: int, dropblock: bool, classes: int, zipped: bool
+) -> None:
+    """Written from its description: no ReLU after conv5_3, fc6, fc7, parallel linear heads.
+
+    PyTorch 1.0, which trained the released models, did not zip its files.
+    """
+    state = reference_state(classes)
+    content = checkpoint_of(state, gpus=gpus, dropblock=dropblock)
+    torch.save(content, tmp_path / "voc07.pth", _use_new_zipfile_serialization=zipped)
     detector, settings = read_reference(tmp_path / "voc07.pth")
     assert (settings.students, settings.regression, settings.last_relu) == (3, True, False)
     assert settings.channel_order == "BGR"
