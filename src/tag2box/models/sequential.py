@@ -31,9 +31,11 @@ def sequential(
 ) -> Tensor:
     """Neck outputs (R, D) of all boxes; memory grows with `regions_per_batch`, not with R.
 
-    The first `kept_regions` are evaluated the plain way: where memory allows, that much need not
-    be computed twice.
+    The last `kept_regions`, and in any case the last sub-batch, are evaluated the plain way. Their
+    backward pass comes first, so one sub-batch kept takes the room that another one recomputed will
+    take after it; and where memory allows more, that much more need not be computed twice.
     """
+    plain_from = len(boxes) - max(kept_regions, regions_per_batch)
 
     def evaluate(features: Tensor, boxes: Tensor, start: int) -> Tensor:
         # Slicing the noise anew starts its draws over, so that a recomputation draws the same.
@@ -43,7 +45,7 @@ def sequential(
     parts = []
     for start in range(0, max(1, len(boxes)), regions_per_batch):
         part = (features, boxes[start : start + regions_per_batch], start)
-        if torch.is_grad_enabled() and start >= kept_regions:
+        if torch.is_grad_enabled() and start < plain_from:
             # The noise is a function of the region: there is no generator state to preserve.
             parts.append(checkpoint(evaluate, *part, use_reentrant=False, preserve_rng_state=False))
         else:

@@ -1,0 +1,305 @@
+"""Memory and time of a training step against the number of regions, as in the paper's figure.
+
+    python benchmarks/memory.py [--quick | --full] [--device cuda] [--plot FILE]
+
+ResNet-101-C4 with random weights and all losses of the method, on one photo of noise: plain
+back-propagation against the sequential one, whose sub-batch is half the smallest count. Each point
+is a fresh process: on a GPU its peak is that of CUDA's allocator, on a CPU its largest resident
+size, interpreter and libraries included. `--full` is the paper's setting: 600 x 600 pixels, 1,000
+to 5,000 regions, and 20,000. `--quick`, the default without a GPU, has 224 x 224 pixels and 40 to
+200 regions, and 800; its 5k and 20k are five and twenty times the smallest count.
+
+A second table shows what keeping the inside of more regions, instead of computing it again, saves
+in time and costs in memory. The last line is a JSON object; `--read FILE` prints and draws one
+that was kept.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tag2box.learning.losses import losses
+from tag2box.models.detector import Detector
+from tag2box.models.heads import Heads
+from tag2box.models.noise import RegionNoise
+from tag2box.models.regions import Regions, RoIMaxPool
+from tag2box.models.resnet import resnet
+from tag2box.models.sequential import sequential
+
+CLASSES = 20
+DIMENSION = 2048
+"""Of the neck's outputs."""
+TAGS = (3, 11)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a measurement is."""
+
+    side: int
+    """Of the square photo, in pixels."""
+    smallest: int
+    """Count of regions the others are multiples of."""
+
+    @property
+    def sub_batch(self) -> int:
+        """The paper's 500 of 1,000."""
+        return self.smallest // 2
+
+
+QUICK = Sizes(side=224, smallest=40)
+FULL = Sizes(side=600, smallest=1000)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one process measures."""
+
+    device: str
+    side: int
+    regions: int
+    sub_batch: int
+    """Regions evaluated at once; all of them is plain back-propagation."""
+    kept: int = 0
+    repeats: int = 2
+
+
+def make_detector(device: str) -> Detector:
+    """Random weights with faint residual branches, as trained networks have.
+
+    33 blocks that each double the variance would make features of 100,000.
+    """
+    torch.manual_seed(0)
+    backbone = resnet(101)
+    for name, scale in [*backbone.base.named_buffers(), *backbone.neck.named_buffers()]:
+        if name.endswith("bn3.weight"):
+            scale.fill_(0.2)
+    regions = Regions(RoIMaxPool(backbone.pool_size, backbone.stride), backbone.neck)
+    heads = Heads(DIMENSION, CLASSES)
+    return Detector(backbone.base, regions, heads, backbone.pixels).to(device).train()
+
+
+def make_input(point: Point) -> tuple[Tensor, Tensor]:
+    """A photo of noise, normalised, and boxes of the sizes that selective search gives."""
+    random = torch.Generator().manual_seed(1)
+    image = torch.randn(3, point.side, point.side, generator=random)
+    sides = torch.exp(torch.rand(point.regions, 2, generator=random) * 3 - 3) * point.side
+    corners = torch.rand(point.regions, 2, generator=random) * (point.side - sides)
+    boxes = torch.cat([corners, corners + sides], dim=1)
+    return image.to(point.device), boxes.to(point.device)
+
+
+def loss_of(detector: Detector, image: Tensor, boxes: Tensor, sub_batch: int, kept: int) -> Tensor:
+    """The sum of all losses."""
+    noise = RegionNoise.of(0, len(boxes), boxes.device)
+    features = detector.base(image)
+    if sub_batch < len(boxes):
+        outputs = sequential(
+            detector.neck, features, boxes, noise, regions_per_batch=sub_batch, kept_regions=kept
+        )
+    else:
+        outputs = detector.neck(features, boxes, noise)
+    return torch.stack(list(losses(detector.heads(outputs), boxes, TAGS).values())).sum()
+
+
+def measure(point: Point) -> dict[str, float]:
+    """Peak gigabytes and least seconds of a step, in this process."""
+    detector = make_detector(point.device)
+    optimizer = torch.optim.SGD(detector.learned_parameters().values(), lr=1e-6, momentum=0.9)
+    image, boxes = make_input(point)
+
+    def step(count: int) -> float:
+        started = time.perf_counter()
+        loss_of(detector, image, boxes[:count], point.sub_batch, point.kept).backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        if point.device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - started
+
+    # The first step of a process chooses kernels; on a GPU for each shape, so it sees all regions.
+    step(point.regions if point.device == "cuda" else 4)
+    seconds = min(step(point.regions) for _ in range(point.repeats))
+    if point.device == "cuda":
+        peak = torch.cuda.max_memory_allocated()
+    else:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"gigabytes": peak / 1e9, "seconds": seconds}
+
+
+def gradient_error(point: Point) -> dict[str, float]:
+    """Largest distance of a gradient from that of the evaluation in one piece, over its length."""
+    torch.backends.cudnn.allow_tf32 = False
+    detector = make_detector(point.device)
+    image, boxes = make_input(point)
+    gradients: list[list[Tensor]] = []
+    for sub_batch in (point.regions, point.sub_batch):
+        detector.zero_grad()
+        loss_of(detector, image, boxes, sub_batch, point.kept).backward()
+        parameters = detector.learned_parameters().values()
+        gradients.append([p.grad.clone() for p in parameters if p.grad is not None])
+    pairs = zip(*gradients, strict=True)
+    return {"error": max(float((one - two).norm() / one.norm()) for one, two in pairs)}
+
+
+def in_a_process(task: str, point: Point) -> dict[str, float] | None:
+    """What `task` finds about a point; None where memory does not suffice."""
+    command = [sys.executable, __file__, "--task", task, json.dumps(asdict(point))]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 0:
+        found: dict[str, float] = json.loads(done.stdout)
+        return found
+    told = done.stderr.splitlines()
+    if told and ("memory" in told[-1] or "MemoryError" in told[-1]):
+        return None
+    raise RuntimeError(done.stderr)
+
+
+def limit_memory() -> None:
+    """On a CPU: more than the free memory is an error here, and not the end of another program."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    resource.setrlimit(resource.RLIMIT_DATA, (int(0.9 * free), resource.RLIM_INFINITY))
+
+
+def collect(sizes: Sizes, device: str, repeats: int) -> dict[str, Any]:
+    """Every point of the figure and of the trade-off, told while they come."""
+
+    def at(regions: int, *, plain: bool = False, kept: int = sizes.sub_batch) -> dict[str, Any]:
+        sub_batch = regions if plain else sizes.sub_batch
+        found = in_a_process(
+            "measure", Point(device, sizes.side, regions, sub_batch, kept, repeats)
+        )
+        way = "plain" if plain else "sequential"
+        row = {"way": way, "regions": regions, "kept": kept, **(found or {})}
+        print(told(row), file=sys.stderr, flush=True)
+        return row
+
+    counts = [factor * sizes.smallest for factor in range(1, 6)]
+    curve = [at(count, plain=plain) for count in counts for plain in (True, False)]
+    curve.append(at(20 * sizes.smallest))
+    trade = [at(counts[-1], kept=factor * sizes.sub_batch) for factor in (1, 4, 7, 10)]
+    small = Point(device, sizes.side, sizes.smallest, sizes.sub_batch)
+    error = in_a_process("gradient_error", small)
+    assert error is not None
+    name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+    machine = f"{name}, {torch.get_num_threads()} threads, torch {torch.__version__}"
+    return {
+        **asdict(sizes),
+        "sub_batch": sizes.sub_batch,
+        "machine": machine,
+        "curve": curve,
+        "trade": trade,
+        **error,
+    }
+
+
+def told(row: dict[str, Any]) -> str:
+    """One line of a table."""
+    figures = (
+        f"{row['gigabytes']:10.2f} GB {row['seconds']:10.3f} s"
+        if "seconds" in row
+        else "    does not fit"
+    )
+    return f"{row['regions']:>8} {row['kept']:>8} {row['way']:>12} {figures}"
+
+
+def summary(found: dict[str, Any]) -> dict[str, float]:
+    """The figures that have a bar."""
+    points = {(row["way"], row["regions"]): row for row in found["curve"]}
+    first, fifth, twentieth = (
+        points["sequential", factor * found["smallest"]] for factor in (1, 5, 20)
+    )
+    outputs = (fifth["regions"] - first["regions"]) * DIMENSION * 4 / 1e9  # of the neck, float32
+    growth = (fifth["gigabytes"] - first["gigabytes"] - outputs) / first["gigabytes"]
+    ratios = [
+        points["sequential", count]["seconds"] / row["seconds"]
+        for (way, count), row in points.items()
+        if way == "plain" and "seconds" in row
+    ]
+    return {
+        "growth_1k_5k": round(growth, 4),
+        "time_ratio": round(max(ratios), 3),
+        "gradient_relative_error": found["error"],
+        "peak_gb_20k": round(twentieth["gigabytes"], 3),
+    }
+
+
+def report(found: dict[str, Any]) -> None:
+    """The tables."""
+    print(
+        f"ResNet-101-C4, {found['side']} x {found['side']} pixels, "
+        f"sub-batches of {found['sub_batch']} regions"
+    )
+    print(found["machine"])
+    if found["smallest"] != FULL.smallest:
+        print(
+            f"1k, 5k and 20k stand for {', '.join(str(n * found['smallest']) for n in (1, 5, 20))}"
+        )
+    for title, rows in (("Peak and time of a step", "curve"), ("Keeping more", "trade")):
+        print(f"\n{title}\n{'regions':>8} {'kept':>8} {'way':>12} {'peak':>13} {'time':>12}")
+        for row in found[rows]:
+            print(told(row))
+
+
+def draw(found: dict[str, Any], path: Path) -> None:
+    """The paper's figure, and the trade-off beside it."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
+    for way in ("plain", "sequential"):
+        rows = [r for r in found["curve"] if r["way"] == way and "seconds" in r]
+        rows = [r for r in rows if r["regions"] <= 5 * found["smallest"]]
+        for axis, key in zip(axes, ("gigabytes", "seconds"), strict=False):
+            axis.plot([r["regions"] for r in rows], [r[key] for r in rows], "o-", label=way)
+            axis.set(xlabel="regions", ylabel=f"{key} of a step", ylim=(0, None))
+    axes[0].legend()
+    rows = [r for r in found["trade"] if "seconds" in r]
+    axes[2].plot([r["gigabytes"] for r in rows], [r["seconds"] for r in rows], "o-")
+    for row in rows:
+        axes[2].annotate(row["kept"], (row["gigabytes"], row["seconds"]))
+    axes[2].set(xlabel="gigabytes", ylabel="seconds", title=f"regions kept of {rows[0]['regions']}")
+    figure.suptitle(f"ResNet-101-C4, {found['side']} x {found['side']}; {found['machine']}")
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def main() -> None:
+    """Measure, or read what was measured; print and draw."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    options.add_argument("--quick", dest="sizes", action="store_const", const=QUICK)
+    options.add_argument("--full", dest="sizes", action="store_const", const=FULL)
+    options.add_argument("--repeats", type=int, default=2)
+    options.add_argument("--plot", type=Path)
+    options.add_argument("--read", type=Path)
+    options.add_argument("--task", nargs=2, help=argparse.SUPPRESS)
+    asked = options.parse_args()
+    if asked.task:
+        point = Point(**json.loads(asked.task[1]))
+        if point.device == "cpu":
+            limit_memory()
+        task = {"measure": measure, "gradient_error": gradient_error}[asked.task[0]]
+        print(json.dumps(task(point)))
+        return
+    if asked.read:
+        found = json.loads(asked.read.read_text().splitlines()[-1])
+    else:
+        sizes = asked.sizes or (FULL if asked.device == "cuda" else QUICK)
+        found = collect(sizes, asked.device, asked.repeats)
+    report(found)
+    if asked.plot:
+        draw(found, asked.plot)
+    print(json.dumps({**summary(found), **found}))
+
+
+if __name__ == "__main__":
+    main()
