@@ -39,6 +39,7 @@ CLASSES = 20
 DIMENSION = 2048
 """Of the neck's outputs."""
 TAGS = (3, 11)
+OUT_OF_MEMORY = ("out of memory", "not enough memory", "allocate memory", "MemoryError")
 
 
 @dataclass(frozen=True)
@@ -158,8 +159,7 @@ def in_a_process(task: str, point: Point) -> dict[str, float] | None:
     if done.returncode == 0:
         found: dict[str, float] = json.loads(done.stdout)
         return found
-    told = done.stderr.splitlines()
-    if told and ("memory" in told[-1] or "MemoryError" in told[-1]):
+    if any(words in done.stderr for words in OUT_OF_MEMORY):
         return None
     raise RuntimeError(done.stderr)
 
