@@ -168,7 +168,8 @@ def limit_memory() -> None:
     """On a CPU: more than the free memory is an error here, and not the end of another program."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    resource.setrlimit(resource.RLIMIT_DATA, (int(0.9 * free), resource.RLIM_INFINITY))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (int(0.9 * free), most))
 
 
 def collect(sizes: Sizes, device: str, repeats: int) -> dict[str, Any]:
