@@ -10,19 +10,20 @@ from tag2box.learning.image_scores import image_scores, region_scores
 KINDS = ["bce-with-background", "bce", "paper"]
 
 
-@pytest.mark.parametrize("regions", [1, 2, 6, 30])
+@pytest.mark.parametrize("regions", [0, 1, 2, 6, 30])
 @pytest.mark.parametrize("classes", [1, 4])
 def test_region_scores_are_equation_1(regions, classes):
     logits = np.random.default_rng(regions).normal(size=(2, regions, classes + 1))
     found = region_scores(torch.from_numpy(logits[0]), torch.from_numpy(logits[1]))
-    np.testing.assert_allclose(found, slow.region_scores(*logits.tolist()))
-    np.testing.assert_allclose(image_scores(found), np.sum(found.numpy(), axis=0))
+    expected = np.reshape(slow.region_scores(*logits.tolist()), (regions, classes + 1))
+    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(image_scores(found), expected.sum(axis=0))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("tags", [(), (1,), (0, 1, 2)])
-def test_image_loss_is_equation_2_or_its_binary_form(kind, tags):
-    phi = np.random.default_rng(len(tags)).random(4)
+@pytest.mark.parametrize(("classes", "tags"), [(1, ()), (1, (0,)), (3, (1,)), (3, (0, 1, 2))])
+def test_image_loss_is_equation_2_or_its_binary_form(kind, classes, tags):
+    phi = np.random.default_rng(len(tags)).random(classes + 1)
     found = image_loss(torch.from_numpy(phi), torch.tensor(tags, dtype=torch.int64), kind=kind)
     np.testing.assert_allclose(found, slow.image_loss(phi.tolist(), tags, kind), atol=1e-12)
 

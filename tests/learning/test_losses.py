@@ -41,10 +41,11 @@ def test_finite_whatever_the_image(method, regions, tags, random_boxes, random_o
         assert all(value == 0 for name, value in found.items() if "ref" in name)
 
 
-def test_all_losses_against_the_slow_loops(random_boxes, random_outputs):
-    for seed, tags in enumerate([(0,), (1, 2), (0, 1, 2)]):
-        rng = np.random.default_rng(seed)
-        outputs, boxes = random_outputs(rng, 30, 3), random_boxes(rng, 30)
+@pytest.mark.parametrize("regions", [1, 6, 30])
+def test_all_losses_against_the_slow_loops(regions, random_boxes, random_outputs):
+    for classes, tags in [(1, (0,)), (3, ()), (3, (0,)), (3, (1, 2)), (3, (0, 1, 2))]:
+        rng = np.random.default_rng(len(tags))
+        outputs, boxes = random_outputs(rng, regions, classes), random_boxes(rng, regions)
         found = losses(outputs, boxes, tags)
         both = slow.region_scores(outputs.class_logits.tolist(), outputs.detection_logits.tolist())
         phi = [sum(column) for column in zip(*both, strict=True)]
@@ -56,7 +57,7 @@ def test_all_losses_against_the_slow_loops(random_boxes, random_outputs):
             chosen = slow.mist([row[1:] for row in teacher], boxes.tolist(), tags)
             taught = slow.assign(chosen, boxes.tolist())
             targets = [
-                slow.encode(boxes[chosen[n][0]].tolist(), box)
+                slow.encode(boxes[chosen[n][0]].tolist(), box) if chosen else [0.0] * 4
                 for box, (_, _, n) in zip(boxes.tolist(), taught, strict=True)
             ]
             factor = 3 if i == 0 else 1
