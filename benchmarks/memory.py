@@ -71,7 +71,7 @@ class Point:
     sub_batch: int
     """Regions evaluated at once; all of them is plain back-propagation."""
     kept: int = 0
-    repeats: int = 2
+    repeats: int = 1
 
 
 def make_detector(device: str) -> Detector:
@@ -180,15 +180,15 @@ def collect(sizes: Sizes, device: str, repeats: int) -> dict[str, Any]:
         found = in_a_process(
             "measure", Point(device, sizes.side, regions, sub_batch, kept, repeats)
         )
-        way = "plain" if plain else "sequential"
-        row = {"way": way, "regions": regions, "kept": kept, **(found or {})}
+        way, kept = ("plain", regions) if plain else ("sequential", kept)
+        row = {"way": way, "regions": regions, "kept": min(kept, regions), **(found or {})}
         print(told(row), file=sys.stderr, flush=True)
         return row
 
     counts = [factor * sizes.smallest for factor in range(1, 6)]
     curve = [at(count, plain=plain) for count in counts for plain in (True, False)]
     curve.append(at(20 * sizes.smallest))
-    trade = [at(counts[-1], kept=factor * sizes.sub_batch) for factor in (1, 4, 7, 10)]
+    trade = [at(counts[-1], kept=factor * sizes.sub_batch) for factor in (1, 4, 10)]
     small = Point(device, sizes.side, sizes.smallest, sizes.sub_batch)
     error = in_a_process("gradient_error", small)
     assert error is not None

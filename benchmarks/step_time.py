@@ -1,6 +1,6 @@
 """What Concrete DropBlock's game costs a training step.
 
-    python benchmarks/step_time.py [--regions 2000] [--repeats 3]
+    python benchmarks/step_time.py [--regions 2000] [--repeats 2] [--device cuda]
 
 A step without the game, with the game in one pass, and with the reference's alternation, on VGG16
 and ResNet-50-C4 with random weights, on one photo. The three take turns, so that whatever else the
@@ -94,11 +94,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--regions", type=int, default=2000)
     options.add_argument("--repeats", type=int, default=2)
+    options.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     asked = options.parse_args()
     warnings.simplefilter("ignore")
     table = Table("backbone", *(f"{way}, s" for way in WAYS), "game / plain", "alternating / plain")
     ratios: dict[str, tuple[float, float]] = {}
-    with processes() as ours:
+    with processes(asked.device) as ours:
         for name, backbone in BACKBONES.items():
             seconds = measure(backbone, asked.regions, asked.repeats, ours)
             ratios[name] = (
@@ -112,6 +113,7 @@ def main() -> None:
         json.dumps(
             {
                 "regions": asked.regions,
+                "device": ours.device.type,
                 "game_over_plain": round(max(game for game, _ in ratios.values()), 3),
                 "alternating_over_plain": round(max(turns for _, turns in ratios.values()), 3),
                 "by_backbone": ratios,

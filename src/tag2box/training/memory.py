@@ -29,11 +29,18 @@ class Split:
     kept_regions: int
 
 
-def split_for(bytes_per_region: float, regions: int, free: float) -> Split:
-    """The largest sub-batch that is useful, then as many regions kept whole as memory allows."""
-    affordable = int(SHARE * free / max(1.0, bytes_per_region))
-    batch = max(1, min(LARGEST_BATCH, affordable // 2, regions))
-    return Split(regions_per_batch=batch, kept_regions=min(regions, max(0, affordable - batch)))
+def batch_for(bytes_per_region: float, free: float) -> int:
+    """The largest sub-batch that is useful and takes at most half of what regions may take."""
+    return max(1, min(LARGEST_BATCH, _affordable(bytes_per_region, free) // 2))
+
+
+def kept_for(bytes_per_region: float, regions_per_batch: int, free: float) -> int:
+    """As many regions kept whole as memory allows beside a sub-batch."""
+    return max(0, _affordable(bytes_per_region, free) - regions_per_batch)
+
+
+def _affordable(bytes_per_region: float, free: float) -> int:
+    return int(SHARE * free / max(1.0, bytes_per_region))
 
 
 def free_memory(device: torch.device) -> int:

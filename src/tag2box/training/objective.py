@@ -18,7 +18,7 @@ from tag2box.models.noise import RegionNoise
 from tag2box.models.outputs import Outputs
 from tag2box.models.sequential import sequential
 from tag2box.training.feature_cache import FeatureCache, as_cached
-from tag2box.training.memory import Split, bytes_per_region, free_memory, split_for
+from tag2box.training.memory import Split, batch_for, bytes_per_region, free_memory, kept_for
 from tag2box.training.samples import Sample
 
 Losses = Callable[[Outputs, Tensor, Sequence[int]], dict[str, Tensor]]
@@ -34,7 +34,7 @@ class Objective:
     losses: Losses
     device: torch.device
     split: Split | None
-    """How regions are evaluated; None chooses by free memory, once."""
+    """How regions are evaluated; None chooses by free memory."""
     precision: torch.dtype = torch.float32
     recompute_base: bool = False
     cache: FeatureCache | None = None
@@ -42,6 +42,8 @@ class Objective:
     """Which part of the detector gives the same features in every epoch."""
     bytes_per_region: float | None = None
     """What a region costs in training; measured when it is first needed."""
+    regions_per_batch: int | None = None
+    """Chosen with it and kept, also by a run that goes on: another sub-batch rounds otherwise."""
 
     def __post_init__(self) -> None:
         self.frozen = frozen_part(self.detector)
@@ -90,10 +92,13 @@ class Objective:
         )
 
     def _split_by_memory(self, features: Tensor, boxes: Tensor) -> Split:
-        if self.bytes_per_region is None and len(boxes):
+        free = free_memory(self.device)
+        if self.bytes_per_region is None or self.regions_per_batch is None:
             box = boxes.new_tensor([0, 0, *features.shape[:-3:-1]])
             self.bytes_per_region = bytes_per_region(self.detector.neck, features, box)
-        return split_for(self.bytes_per_region or 1.0, len(boxes), free_memory(self.device))
+            self.regions_per_batch = batch_for(self.bytes_per_region, free)
+        kept = kept_for(self.bytes_per_region, self.regions_per_batch, free)
+        return Split(self.regions_per_batch, kept)
 
 
 def frozen_part(detector: Detector) -> Frozen:

@@ -38,6 +38,7 @@ def save(run: Path, game: Game, recipe: Recipe, dataset: Dataset, step: int) -> 
         state = {
             "optimizers": [player.optimizer.state_dict() for player in game.players],
             "bytes_per_region": game.objective.bytes_per_region,
+            "regions_per_batch": game.objective.regions_per_batch,
             "recipe": json.dumps(_decisive(recipe)),
             "data": data_fingerprint(dataset),
         }
@@ -73,6 +74,7 @@ def restore(game: Game, newest: Checkpoint) -> int:
     """Put everything back as it was; returns the steps done."""
     game.objective.detector.load_state_dict(dict(newest.weights))
     game.objective.bytes_per_region = newest.state["bytes_per_region"]
+    game.objective.regions_per_batch = newest.state["regions_per_batch"]
     for player, state in zip(game.players, newest.state["optimizers"], strict=True):
         player.optimizer.load_state_dict(state)
     return newest.step
