@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from tag2box.errors import InputError, printable
 
@@ -72,21 +72,13 @@ def _settings(verb: type[Any], name: str, arguments: list[str]) -> Any:
     """The verb's settings: defaults, then the recipe file, then the command line."""
     import tyro
 
-    from tag2box.recipe import Recipe
+    from tag2box.verbs.sections import sections_of
 
     arguments, word = _take_option("--recipe", arguments)
     recipe = _recipe(verb, word, arguments)
-    sections = {f.name for f in dataclasses.fields(Recipe)}
-    kinds = get_type_hints(verb)  # a verb may have its own kind of a section
-    default = verb(
-        **{
-            f.name: kinds[f.name](**vars(getattr(recipe, f.name)))
-            if f.name in sections
-            else tyro.MISSING
-            for f in dataclasses.fields(verb)
-            if f.name in sections or _is_required(f)
-        }
-    )
+    given = sections_of(verb, recipe)
+    required = {f.name: tyro.MISSING for f in dataclasses.fields(verb) if _is_required(f)}
+    default = verb(**(required | given))
     registry = tyro.constructors.ConstructorRegistry()
     registry.primitive_rule(_comma_separated)
     with registry:
@@ -115,23 +107,14 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 def _recipe(verb: type[Any], word: Path | None, arguments: list[str]) -> Any:
     """What the defaults are taken from: the recipe named, else what the verb or its run says."""
     from tag2box.recipe_file import recipe_named
+    from tag2box.verbs.sections import recipe_of_run
 
     if hasattr(verb, "recipe_for") and not {"-h", "--help"} & set(arguments):
         return verb.recipe_for(word)
-    return recipe_named(word) if word else _recipe_of_run(verb, arguments)
-
-
-def _recipe_of_run(verb: type[Any], arguments: list[str]) -> Any:
-    """The defaults, but the sections the verb names are those of the run that `--run` names."""
-    from tag2box.recipe import Recipe
-    from tag2box.recipe_file import read_recipe
-
+    if word is not None:
+        return recipe_named(word)
     run = _take_option("--run", arguments)[1]
-    sections = getattr(verb, "sections_of_run", ())
-    if run is None or not sections or not (run / "recipe.toml").is_file():
-        return Recipe()
-    of_run = read_recipe(run / "recipe.toml")
-    return dataclasses.replace(Recipe(), **{name: getattr(of_run, name) for name in sections})
+    return recipe_of_run(run, getattr(verb, "sections_of_run", ()))
 
 
 def _take_option(option: str, arguments: list[str]) -> tuple[list[str], Path | None]:

@@ -2,7 +2,9 @@
 
 import dataclasses
 import difflib
+import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -17,7 +19,7 @@ SHIPPED = Path(__file__).with_name("recipes")
 """The recipes that come with the package; in the repository a link to the folder at its top."""
 
 
-def recipe_named(word: str | Path) -> Recipe:
+def recipe_named(word: str | os.PathLike[str]) -> Recipe:
     """The recipe of a file, or one that comes with the package by its name: `laptop`."""
     shipped = {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
     path = Path(word)
@@ -39,6 +41,17 @@ def read_recipe(path: Path) -> Recipe:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(path, f"is not TOML ({error})", "mend that line") from None
     return settings_from(table, Recipe, path)
+
+
+def with_changes(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """The recipe with some settings changed, by section: `{"training": {"steps": 600}}`."""
+    plain: dict[str, Any] = settings_to_plain(recipe)
+    for section, values in changes.items():
+        if isinstance(values, Mapping):
+            plain[section] = plain.get(section, {}) | dict(values)
+        else:
+            plain[section] = values
+    return settings_from(plain, Recipe, "settings")
 
 
 def settings_from(table: dict[str, Any], kind: type[Settings], where: object) -> Settings:

@@ -216,9 +216,9 @@ def test_a_run_or_detections_but_not_both(
 ) -> None:
     data = [trained / "scenes", "--split", "val"]
     _, error = run(capsys, *data, code=2)
-    assert "name either --run or --detections" in error
+    assert "name either a run or detections" in error
     _, error = run(capsys, *data, "--run", "a", "--detections", "b", code=2)
-    assert "name either --run or --detections" in error
+    assert "name either a run or detections" in error
 
 
 def test_a_run_that_knows_none_of_the_classes(

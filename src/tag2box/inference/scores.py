@@ -39,6 +39,6 @@ def class_boxes(outputs: Outputs, boxes: Tensor, *, width: float, height: float)
         each = boxes[:, None].expand(-1, num_classes, -1)  # (R, C, 4)
     else:
         deltas = at_least_float32(outputs.student_deltas).mean(dim=0)  # (R, 4(C+1))
-        each = decode(deltas.view(len(boxes), num_classes + 1, 4)[:, 1:], boxes[:, None])
+        each = decode(deltas.view(deltas.shape[0], num_classes + 1, 4)[:, 1:], boxes[:, None])
     x, y = each[..., 0::2].clamp(0, width), each[..., 1::2].clamp(0, height)
     return torch.stack([x, y], dim=-1).flatten(-2)

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -28,7 +28,7 @@ from tag2box.recipe import (
     ProposalSettings,
     ReadingSettings,
 )
-from tag2box.structures import TaggedImage
+from tag2box.structures import Detections, TaggedImage
 from tag2box.verbs.looking import SECTIONS_OF_RUN, Looked, Looking, look, said_in_one_sentence
 from tag2box.verbs.reporting import report_run
 
@@ -88,14 +88,15 @@ class Verb:
             self._print(scores)
         return 0
 
-    def scores(self) -> Scores | None:
-        """The same without a word; None on a process of several that does not write."""
+    def scores(self, given: Iterable[Detections] | None = None) -> Scores | None:
+        """The same without a word; None on a process of several that does not write.
+
+        Of the run, of the file, or of detections given.
+        """
         if not self.ground_truth:
             raise InputError("evaluate", "no data set is named", "name one whose boxes are known")
-        if (self.detections is None) == (self.trained is None):
-            raise InputError(
-                "evaluate", "what is to be scored?", "name either --run or --detections"
-            )
+        if [self.detections, self.trained, given].count(None) != 2:
+            raise InputError("evaluate", "what is to be scored?", "name either a run or detections")
         metrics = [_metric(name) for name in self.metrics]
         whole = read_ground_truth(self.ground_truth, replace(self.reading, classes=()))
         names = self.reading.classes or whole.class_names
@@ -104,6 +105,8 @@ class Verb:
         if self.detections is not None:
             found = read_results(self.detections, whole, other_images=self.other_images)
             return self._score(truth, found.restricted_to(truth), metrics)
+        if given is not None:
+            return self._score(truth, tabulate(truth, given), metrics)
         looked = self._looked(names)
         if looked is None:
             return None

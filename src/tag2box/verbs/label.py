@@ -17,7 +17,7 @@ from tag2box.recipe import (
     ProposalSettings,
     ReadingSettings,
 )
-from tag2box.structures import TaggedImage
+from tag2box.structures import Dataset, TaggedImage
 from tag2box.verbs.looking import SECTIONS_OF_RUN, Looking, look
 from tag2box.verbs.reporting import report_run
 from tag2box.verbs.writing import Written, say, write_found
@@ -66,16 +66,14 @@ class Verb:
 
     def run(self) -> int:
         """Look at the photos and write the boxes."""
-        written = self.label()
+        written = self.label(read_dataset(self.data, self.reading))
         if written is not None:
             say(written, self._how, as_json=self.json)
         return 0
 
-    def label(self) -> Written | None:
+    def label(self, dataset: Dataset) -> Written | None:
         """The same without a word; None on a process of several that does not write."""
         from tag2box.inference.gating import tags_known_to
-
-        dataset = read_dataset(self.data, self.reading)
 
         def photos_for(class_names: tuple[str, ...]) -> tuple[TaggedImage, ...]:
             photos = tags_known_to(class_names, dataset).images

@@ -1,6 +1,7 @@
 """`tag2box train`: a detector from tagged photos."""
 
 import os
+import shutil
 import sys
 import warnings
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -39,7 +40,7 @@ from tag2box.verbs.looking import Looking, look
 from tag2box.verbs.reporting import report_run
 
 
-def recipe_for(word: Path | str | None) -> Recipe:
+def recipe_for(word: str | os.PathLike[str] | None) -> Recipe:
     """The recipe of that name or file; without one that for this machine. Says which."""
     if word is not None:
         _say(f"recipe {word}")
@@ -94,23 +95,14 @@ class Verb:
     @property
     def folder(self) -> Path:
         """Of the run."""
-        return self.out or Path("runs") / self.data[0].resolve().stem
+        return self.out or Path("runs") / (self.data[0].resolve().stem if self.data else "run")
 
     def run(self) -> int:
         """Check, then train; 130 after Ctrl-C."""
         if not self.data:
             raise InputError("train", "no data set is named", "name a folder of tagged photos")
-        dataset = read_dataset(self.data, self.reading)
-        if _is_first_process() and not self._was_checked():
-            self._check(dataset)
-        from tag2box.proposals.supply import open_supply
-        from tag2box.training.run import train
-
-        supply = open_supply(self.proposals, **asdict(self.images))
-        finished = train(dataset, self._recipe(), self.folder, supply, resume=self.resume)
+        finished = self.train(read_dataset(self.data, self.reading))
         if finished:
-            if self.shown and _is_first_process():
-                self._report(dataset)
             _say(f"the detector is in {self.folder}")
         else:
             _say(f"stopped and saved; the same command goes on with {self.folder}")
@@ -120,10 +112,24 @@ class Verb:
             sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
         return 0 if finished else 130
 
+    def train(self, dataset: Dataset) -> bool:
+        """Check these photos and train on them; False after Ctrl-C."""
+        if _is_first_process() and not self._was_checked():
+            self._check(dataset)
+        from tag2box.proposals.supply import open_supply
+        from tag2box.training.run import train
+
+        supply = open_supply(self.proposals, **asdict(self.images))
+        finished = train(dataset, self._recipe(), self.folder, supply, resume=self.resume)
+        if finished and self.shown and _is_first_process():
+            self._report(dataset)
+        return finished
+
     def _report(self, dataset: Dataset) -> None:
         """What was trained on, how the losses fell, and what is found in a few of the photos."""
         from tag2box.inference.gating import tags_known_to
 
+        shutil.rmtree(self.folder / SAMPLE, ignore_errors=True)  # of the run before it went on
         step = max(1, len(dataset) // self.shown)
         few = replace(dataset, images=dataset.images[::step][: self.shown])
         how = Looking(
@@ -149,7 +155,8 @@ class Verb:
         diagnosis = self._diagnosis(dataset)
         for finding in diagnosis.findings:
             if finding.severity == "fatal" and not self.force:
-                raise InputError(self.data[0], finding.what, f"{finding.remedy}, or give --force")
+                where = self.data[0] if self.data else "the photos"
+                raise InputError(where, finding.what, f"{finding.remedy}, or give --force")
             if finding.severity != "note":
                 warnings.warn(f"{finding.what}: {finding.effect}; {finding.remedy}.", stacklevel=2)
         plain = msgspec.json.encode(diagnosis.to_plain()).decode()
