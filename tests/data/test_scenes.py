@@ -77,16 +77,17 @@ def test_a_part_is_a_small_piece_of_its_object(scenes: list[Scene]) -> None:
 
 
 def test_touching_objects_of_one_class_share_a_cluster(scenes: list[Scene]) -> None:
-    clusters = 0
+    clusters = apart = 0
     for scene in scenes:
         for cluster in np.unique(scene.clusters):
             members = np.flatnonzero(scene.clusters == cluster)
             assert len(set(scene.classes[members].tolist())) == 1
             grown = scene.boxes[members] + np.array([-3, -3, 3, 3])
             touching = iou(grown, grown) > 0
-            assert len(members) == 1 or np.all(touching.sum(axis=1) >= 2)
             clusters += len(members) > 1
+            apart += len(members) > 1 and np.any(touching.sum(axis=1) < 2)
     assert clusters >= 10
+    assert apart <= 0.05 * clusters  # someone else may stand in front of where they touch
 
 
 def explained(values: np.ndarray, groups: np.ndarray) -> float:
@@ -95,11 +96,15 @@ def explained(values: np.ndarray, groups: np.ndarray) -> float:
     return float(1 - within / values.var(axis=0).sum())
 
 
-def test_the_rest_of_an_object_does_not_tell_its_class() -> None:
-    """Among animals, and among trucks, the colour of the part tells the class, of the rest not."""
-    scenes = [make_scene(i, seed=5, difficulty=0.0) for i in range(60)]
+@pytest.mark.parametrize(("difficulty", "least", "most"), [(0.0, 0.4, 0.9), (1.0, 0.0, 0.15)])
+def test_the_rest_of_an_object_tells_its_class_less_surely_than_the_part(
+    monkeypatch: pytest.MonkeyPatch, difficulty: float, least: float, most: float
+) -> None:
+    """By colour, among animals and among trucks; the harder, the more objects wear any coat."""
+    monkeypatch.setattr(Challenge, "contrast", lambda _self, _rng: 1.0)
+    scenes = [make_scene(i, seed=5, difficulty=difficulty) for i in range(60)]
     classes = np.concatenate([s.classes for s in scenes])
-    for is_part, least, most in ((False, 0.0, 0.15), (True, 0.5, 1.0)):
+    for is_part, low, high in ((False, least, most), (True, 0.5, 1.0)):
         colors = np.array(
             [
                 s.image[(s.owners == i) & (s.parts == is_part)].mean(axis=0)
@@ -108,7 +113,7 @@ def test_the_rest_of_an_object_does_not_tell_its_class() -> None:
             ]
         )  # (M, 3)
         for family in (classes < len(HEADS), classes >= len(HEADS)):
-            assert least <= explained(colors[family], classes[family]) <= most
+            assert low <= explained(colors[family], classes[family]) <= high
 
 
 def test_harder_scenes_have_smaller_and_more_hidden_objects() -> None:
@@ -160,7 +165,7 @@ def test_written_scenes_say_what_the_scenes_are(tmp_path: Path) -> None:
             scene = make_scene(first + i, seed=4, width=160, height=120)
             assert row["image"] == f"{split}/{entry['file_name']}"
             stored = np.asarray(Image.open(tmp_path / "images" / row["image"]), dtype=float)
-            assert np.abs(stored - scene.image).mean() < 5
+            assert np.abs(stored - scene.image).mean() < 8  # what JPEG loses
             assert (entry["width"], entry["height"]) == (160, 120)
             assert {CLASS_NAMES.index(t) for t in row["tags"].split(";")} == scene.tags
             objects = [a for a in coco["annotations"] if a["image_id"] == entry["id"]]

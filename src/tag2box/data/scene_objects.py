@@ -1,8 +1,8 @@
-"""The outlines of the objects of generated scenes: animals told by the head, trucks by the load.
+"""The objects of generated scenes: animals best told by the head, trucks by the load.
 
 Coordinates are those of the object: x to the right, y down, the body about one unit long and
-facing right. What is `is_part` tells the class; the rest is drawn alike for all animals, and alike
-for all trucks. P points of an outline.
+facing right. What is `is_part` tells the class; the rest has one shape for all animals, and one for
+all trucks, and often but not always the coat of the class. P points of an outline.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+
+from tag2box.data.scene_textures import Coat, Pattern
 
 Points = npt.NDArray[np.float64]
 """(P, 2) x and y."""
@@ -201,6 +203,23 @@ LOADS: dict[str, Callable[[], list[Shape]]] = {
     "firetruck": _firetruck,
     "icecream": _icecream,
 }
+
+
+def _coat(color: Rgb, second: Rgb, pattern: Pattern) -> Coat:
+    return Coat(np.array(color, np.float32), np.array(second, np.float32), pattern)
+
+
+COATS: dict[str, Coat] = {
+    "fox": _coat((0.85, 0.45, 0.15), (0.95, 0.85, 0.7), "streaks"),
+    "panda": _coat((0.85, 0.85, 0.82), (0.12, 0.12, 0.13), "patches"),
+    "stag": _coat((0.5, 0.3, 0.15), (0.85, 0.75, 0.6), "spots"),
+    "elephant": _coat((0.45, 0.5, 0.62), (0.4, 0.45, 0.55), "plain"),
+    "crane": _coat((0.9, 0.75, 0.1), (0.15, 0.15, 0.15), "stripes"),
+    "mixer": _coat((0.3, 0.55, 0.35), (0.85, 0.85, 0.8), "stripes"),
+    "firetruck": _coat((0.8, 0.08, 0.08), (0.7, 0.1, 0.1), "plain"),
+    "icecream": _coat((0.9, 0.6, 0.7), (0.5, 0.8, 0.7), "spots"),
+}
+"""What most objects of a class wear."""
 
 
 def _placed(

@@ -30,7 +30,7 @@ _SPECTRA: dict[Noise, tuple[float, float, float, float]] = {
 
 @dataclass(frozen=True)
 class Coat:
-    """Fur or paint of one object. Any class may wear any coat, so a coat tells nothing."""
+    """Fur or paint of one object."""
 
     color: Image
     """(3,)."""
@@ -79,6 +79,16 @@ def random_coat(rng: np.random.Generator, *, saturation: tuple[float, float]) ->
     color = random_color(rng, saturation=saturation)
     second = random_color(rng, saturation=saturation)
     return Coat(color, second, PATTERNS[rng.integers(len(PATTERNS))])
+
+
+def varied(rng: np.random.Generator, coat: Coat) -> Coat:
+    """The same coat as another one of its kind would wear it: of another light and tone."""
+    light = rng.uniform(0.7, 1.1)
+    color, second = (
+        np.asarray(np.clip(light * one + rng.normal(0, 0.04, 3), 0, 1), dtype=np.float32)
+        for one in (coat.color, coat.second)
+    )
+    return Coat(color, second, coat.pattern)
 
 
 def painted(coat: Coat, rng: np.random.Generator, height: int, width: int, size: float) -> Image:

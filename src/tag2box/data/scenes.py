@@ -1,8 +1,9 @@
 """Generated photos in which every box is known, to make the three problems of the paper measurable.
 
-Each object has a small part that tells its class and a plain rest that any class might wear, so a
-detector is tempted to box the part; instances of one class touch, so it is tempted to box the
-group; and there are several of them in all sizes, so it is tempted to miss some.
+Each object has a small part that surely tells its class and a rest that tells it less surely, as
+some objects wear any coat, so a detector is tempted to box the part; instances of one class touch,
+so it is tempted to box the group; and there are several of them in all sizes, so it is tempted to
+miss some.
 
 Boxes are xyxy, 0-based, x2/y2 exclusive, in pixels of the scene, around what is visible.
 M objects, H, W pixels.
@@ -17,9 +18,9 @@ import numpy.typing as npt
 
 from tag2box.data.scene_backgrounds import empty_place
 from tag2box.data.scene_camera import Camera
-from tag2box.data.scene_objects import CLASS_NAMES, clutter, plain_rest, silhouette
+from tag2box.data.scene_objects import CLASS_NAMES, COATS, clutter, plain_rest, silhouette
 from tag2box.data.scene_rendering import Sprite, overlap, paste, render, shadow
-from tag2box.data.scene_textures import Coat, Image, random_coat
+from tag2box.data.scene_textures import Coat, Image, random_coat, varied
 
 MAX_CLASSES, MAX_OBJECTS = 3, 5
 _TRIES = 12  # places tried for an object before the scene does without it
@@ -79,6 +80,11 @@ class Challenge:
     def tilt(self) -> float:
         """Standard deviation of the angle of an object, in radians."""
         return 0.05 + 0.15 * self.difficulty
+
+    @property
+    def disguised(self) -> float:
+        """How likely an object wears any coat instead of that of its class."""
+        return self.difficulty**2
 
     @property
     def decoy(self) -> float:
@@ -223,7 +229,7 @@ class _Stage:
         shapes = plain_rest(rng) if class_index is None else silhouette(rng, class_index)
         return render(
             shapes,
-            random_coat(rng, saturation=(0.05, 0.55)),
+            self._coat(class_index),
             rng,
             size=size * self.side,
             angle=rng.normal(0, self.challenge.tilt),
@@ -231,6 +237,11 @@ class _Stage:
             light=self.light,
             contrast=self.challenge.contrast(rng),
         )
+
+    def _coat(self, class_index: int | None) -> Coat:
+        if class_index is None or self.rng.random() < self.challenge.disguised:
+            return random_coat(self.rng, saturation=(0.05, 0.55))
+        return varied(self.rng, COATS[CLASS_NAMES[class_index]])
 
     def _find_place(
         self, sprite: Sprite, class_index: int, neighbour: _Placed | None
