@@ -280,6 +280,10 @@ class ModelSettings:
     """VGG16: accept weights without fc6 and fc7, which then start random, with a warning."""
     neck: Literal["own", "fully-connected"] = "own"
     """EfficientNet-Lite0: its last stages, or all stages as base and two new layers (for CPUs)."""
+    base_stages: int = 7
+    """With a new neck: stages that make the base; 5 see less context and cost half."""
+    pool_size: int = 7
+    """With a new neck: cells a side that a region is pooled to."""
     neck_width: int | None = None
     """Width of two fully connected layers: VGG16 (4096), timm:NAME (1024), `neck` (512)."""
     frozen_stages: int = 2

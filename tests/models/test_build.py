@@ -73,6 +73,9 @@ def test_frozen_random_stages_are_said() -> None:
         ({}, {"share": 1.0}, "dropout.share: is 1.0"),
         ({}, {"block_size": 0}, "dropout.block_size: is 0"),
         ({}, {"block_size": 9}, "7 x 7 cells"),
+        ({"neck": "fully-connected", "pool_size": 3}, {"block_size": 4}, "3 x 3 cells"),
+        ({"neck": "fully-connected", "base_stages": 8}, {}, "model.base_stages: is 8"),
+        ({"pool_size": 3}, {}, "need a new neck"),
         ({}, {"temperature": 0.0}, "dropout.temperature: is 0.0"),
     ],
 )

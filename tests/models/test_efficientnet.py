@@ -72,3 +72,12 @@ def test_with_a_new_neck_all_stages_are_the_base() -> None:
     weights = [tensor for tensor in own.neck.state_dict().values() if tensor.shape[:1] == (320,)]
     kept = list(backbone.state_dict().values())
     assert all(any(torch.equal(w, k) for k in kept if k.shape == w.shape) for w in weights)
+
+
+def test_a_shorter_base_and_smaller_regions_for_a_new_neck() -> None:
+    backbone = efficientnet_lite0(frozen_stages=7, new_neck=16, base_stages=5, pool_size=3)
+    own = efficientnet_lite0(frozen_stages=7)
+    assert [len(s.state_dict()) for s in backbone.base] == [len(s.state_dict()) for s in own.base]
+    assert (backbone.channels, backbone.pool_size) == (112, 3)
+    pooled = torch.randn(2, 112, 3, 3)
+    assert backbone.neck(pooled, None).shape == (2, 16)

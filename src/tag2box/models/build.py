@@ -52,6 +52,8 @@ def detector_from(
         random_neck=model.random_neck,
         neck=model.neck,
         neck_width=model.neck_width,
+        base_stages=model.base_stages,
+        pool_size=model.pool_size,
         dilated=model.dilated,
         last_relu=model.last_relu,
         stride_in_1x1=model.stride_in_1x1,
@@ -99,6 +101,8 @@ def build_backbone(
     random_neck: bool = False,
     neck: Literal["own", "fully-connected"] = "own",
     neck_width: int | None = None,
+    base_stages: int = 7,
+    pool_size: int = 7,
     dilated: bool = True,
     last_relu: bool = True,
     stride_in_1x1: bool = False,
@@ -131,6 +135,8 @@ def build_backbone(
             where=weights,
             frozen_stages=frozen_stages,
             new_neck=(neck_width or 512) if neck == "fully-connected" else None,
+            base_stages=base_stages,
+            pool_size=pool_size,
         )
     return resnet(
         50 if name == "resnet50" else 101,
@@ -173,14 +179,22 @@ def _require_possible(model: ModelSettings, dropout: DropoutSettings) -> None:
         ("model.frozen_stages", model.frozen_stages, 0),
         ("model.students", model.students, 0),
         ("model.neck_width", model.neck_width or 1, 1),
+        ("model.base_stages", model.base_stages, 5),
+        ("model.pool_size", model.pool_size, 1),
         ("dropout.block_size", dropout.block_size, 1),
         ("dropout.hidden_channels", dropout.hidden_channels, 1),
     ):
         if number < least:
             raise InputError(where, f"is {number}", f"give at least {least}")
-    if dropout.block_size > 7:
-        problem = f"is {dropout.block_size}, but regions may have only 7 x 7 cells"
-        raise InputError("dropout.block_size", problem, "give at most 7")
+    if model.base_stages > 7:
+        raise InputError("model.base_stages", f"is {model.base_stages}", "give at most 7")
+    if model.neck == "own" and (model.base_stages, model.pool_size) != (7, 7):
+        remedy = "add --model.neck fully-connected"
+        raise InputError("model", "base_stages and pool_size need a new neck", remedy)
+    if dropout.block_size > model.pool_size:
+        side = model.pool_size
+        problem = f"is {dropout.block_size}, but regions may have only {side} x {side} cells"
+        raise InputError("dropout.block_size", problem, f"give at most {side}")
     if not 0 < dropout.share < 1:
         raise InputError("dropout.share", f"is {dropout.share}", "give a number between 0 and 1")
     if not dropout.temperature > 0:

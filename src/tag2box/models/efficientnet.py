@@ -1,8 +1,8 @@
 """EfficientNet-Lite0: the default where there is no GPU. Its weights come with the installation.
 
 Base: stem and stages 0 to 4, stride 16. Neck: stages 5 and 6 and the last 1x1 convolution on 7 x 7
-cells a region, of which they make 4 x 4, then the mean. Or all stages as base, the last two dilated
-to keep stride 16, and two new fully connected layers: training then never goes back through
+cells a region, of which they make 4 x 4, then the mean. Or 5 to 7 stages as base, the last two
+dilated to keep stride 16, and two new fully connected layers: training then never goes back through
 depthwise convolutions, which on a CPU takes a hundred times longer than forward. Batch norm is
 frozen.
 """
@@ -32,6 +32,8 @@ def efficientnet_lite0(
     where: object = "efficientnet_lite0",
     frozen_stages: int = 2,
     new_neck: int | None = None,
+    base_stages: int = 7,
+    pool_size: int = POOL_SIZE,
 ) -> Backbone:
     """EfficientNet-Lite0 cut at stride 16.
 
@@ -40,7 +42,9 @@ def efficientnet_lite0(
         where: what the weights come from, for the error.
         frozen_stages: stages that do not learn: those of stride 2, 4, 8, 16 and 16, and two more
             with a new neck.
-        new_neck: width of a new neck on the map of the last stage.
+        new_neck: width of a new neck on the map of the last stage of the base.
+        base_stages: with it, stages in the base, from 5.
+        pool_size: with it, cells a side that a region is pooled to.
     """
     stride = 32 if new_neck is None else STRIDE
     network: Any = timm.create_model(
@@ -53,7 +57,7 @@ def efficientnet_lite0(
     stages = network.blocks
     base = Base(
         nn.Sequential(network.conv_stem, network.bn1, stages[0]),
-        *(stages[index] for index in range(1, 5 if new_neck is None else 7)),
+        *(stages[index] for index in range(1, 5 if new_neck is None else base_stages)),
     )
     base.freeze(frozen_stages)
     if new_neck is None:
@@ -62,8 +66,8 @@ def efficientnet_lite0(
             stages[5], stages[6], network.conv_head, network.bn2, channels_last=True
         )
     else:
-        channels, dimension = stages[6][-1].conv_pwl.out_channels, new_neck
-        neck = FullyConnectedNeck(channels * POOL_SIZE**2, dimension)
+        channels, dimension = stages[base_stages - 1][-1].conv_pwl.out_channels, new_neck
+        neck = FullyConnectedNeck(channels * pool_size**2, dimension)
     return Backbone(
         base=base,
         neck=neck,
@@ -71,7 +75,7 @@ def efficientnet_lite0(
         channels=channels,
         dimension=dimension,
         pooling="align",
-        pool_size=POOL_SIZE,
+        pool_size=POOL_SIZE if new_neck is None else pool_size,
         pixels=TENSORFLOW,
     )
 
