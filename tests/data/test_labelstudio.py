@@ -8,7 +8,7 @@ from tag2box.data.labelstudio import read_labelstudio
 from tag2box.errors import InputError
 
 
-def annotation(*choices: str, **more: Any) -> dict[str, Any]:
+def annotation(*choices: str | None, **more: Any) -> dict[str, Any]:
     result = {"type": "choices", "from_name": "c", "to_name": "i", "value": {"choices": choices}}
     return {"result": [result] if choices else [], **more}
 
@@ -81,6 +81,13 @@ def test_the_image_may_stand_under_another_key(tmp_path: Path) -> None:
         ([task("x.jpg", annotation("dog"))], r"task 1: the image 'x\.jpg' is not in"),
         ([task("../../a.jpg", annotation("dog"))], "leaves the image folder"),
         ([task("/data/local-files/?d=../x.jpg", annotation("dog"))], "leaves the image folder"),
+        ([task("http://[/a.jpg", annotation("dog"))], "task 1: is not a Label Studio task"),
+        ([task("a.jpg", annotation(None))], "task 1: is not a Label Studio task"),
+        ([task(f"/data/upload/1/{'a' * 300}.jpg", annotation("dog"))], "task 1: the image 'a"),
+        (
+            [task(f"/data/local-files/?d={'a' * 300}.jpg", annotation("dog"))],
+            "task 1: the image 'a",
+        ),
         (
             [task("a.jpg", annotation("dog")), task("a.jpg", annotation("cat"), number=2)],
             "task 2: .*already in task 1",

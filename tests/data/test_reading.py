@@ -69,6 +69,25 @@ def test_an_image_list_keeps_what_it_names(tmp_path: Path) -> None:
         read_dataset([root], settings)
 
 
+@pytest.mark.parametrize(
+    "tags", ['{"a.png": ["dog"], "b.png": ["\\ud800"]}', '{"a.png": ["\\ud83d"]}']
+)
+def test_a_name_that_nothing_can_write_is_refused(tmp_path: Path, tags: str) -> None:
+    photos = folders(tmp_path / "photos", "a.png", "b.png")
+    (tmp_path / "tags.json").write_text(tags)
+    with pytest.raises(InputError, match="is not UTF-8; rename it"):
+        read_dataset([photos], ReadingSettings(tags=tmp_path / "tags.json"))
+
+
+def test_a_photo_whose_name_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    try:
+        root = folders(tmp_path, "dog/a.png", "dog/caf\udce9.png")
+    except (OSError, UnicodeEncodeError):
+        pytest.skip("this disk cannot hold the name")
+    with pytest.raises(InputError, match=r"caf\\udce9.png' is not UTF-8; rename it"):
+        read_dataset([root])
+
+
 @pytest.mark.skipif(not VOC_MINI.is_dir(), reason="the shared photos are not beside this checkout")
 def test_real_voc_is_read_for_its_tags() -> None:
     classes = tuple((VOC_MINI / "classes.txt").read_text().split())

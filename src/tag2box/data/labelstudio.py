@@ -1,5 +1,6 @@
 """Label Studio's JSON export of image classification tasks (`<Choices>`)."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,13 +36,13 @@ def _rows(tasks: list[Any], path: Path, images: Path) -> Iterator[TagRow]:
         identity = task.get("id", number) if isinstance(task, dict) else number
         where = f"task {identity}"
         try:
-            stated, annotations = _image_of(task), _annotations_of(task)
-            tags = [tag for one in annotations for tag in _choices(one)]
+            name, annotations = _local_name(_image_of(task), images), _annotations_of(task)
+            tags = cleaned(tag for one in annotations for tag in _choices(one))
         except (KeyError, TypeError, AttributeError, ValueError):
             problem = "is not a Label Studio task with an image and choices"
             raise InputError(f"{path}, {where}", problem, _REMEDY) from None
         if annotations:
-            yield TagRow(_local_name(stated, images), cleaned(tags), where)
+            yield TagRow(name, tags, where)
 
 
 def _image_of(task: dict[str, Any]) -> str:
@@ -62,9 +63,9 @@ def _choices(annotation: dict[str, Any]) -> list[str]:
     tags = []
     for result in annotation["result"]:
         if result.get("type") == "choices":
-            tags += [str(choice) for choice in result["value"]["choices"]]
+            tags += result["value"]["choices"]
         elif result.get("type") == "taxonomy":
-            tags += [str(branch[-1]) for branch in result["value"]["taxonomy"]]
+            tags += [branch[-1] for branch in result["value"]["taxonomy"]]
     return tags
 
 
@@ -80,11 +81,11 @@ def _local_name(stated: str, images: Path) -> str:
     if not uploaded:
         return stated
     whole = unquote(stated).rpartition("/")[2]  # an export with its images keeps the hash
-    return whole if (images / whole).is_file() else unquote(stated[uploaded.end() :])
+    return whole if os.path.isfile(images / whole) else unquote(stated[uploaded.end() :])
 
 
 def _shortened(name: str, images: Path) -> str:
     """The end of a storage path that exists below the folder of the photos, the longest first."""
     parts = name.strip("/").split("/")
     ends = ("/".join(parts[start:]) for start in range(len(parts)))
-    return next((end for end in ends if ".." not in end and (images / end).is_file()), name)
+    return next((end for end in ends if ".." not in end and os.path.isfile(images / end)), name)

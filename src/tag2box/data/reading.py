@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tag2box.data.formats import Source, sources_of
 from tag2box.data.selection import check_classes, ids_kept_apart, listed
+from tag2box.data.text import refuse_half_characters
 from tag2box.errors import InputError
 from tag2box.recipe import ReadingSettings
 from tag2box.structures import Dataset
@@ -21,6 +22,8 @@ def read_dataset(paths: Sequence[Path], settings: ReadingSettings | None = None)
     settings = settings or ReadingSettings()
     sources = sources_of(paths, settings)
     dataset = join([read_source(s, settings) for s in sources], [s.path for s in sources])
+    names = (*dataset.class_names, *(image.id for image in dataset))
+    refuse_half_characters(names, _names(paths))
     if settings.image_list is not None:
         ids = [image.id for image in dataset]
         kept = listed(settings.image_list, ids, [image.path for image in dataset])

@@ -1,5 +1,6 @@
 """Small text files of a data set: lists of images, labels, class names."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from tag2box.errors import InputError
@@ -39,3 +40,12 @@ def listed(file: Path, *, first_word_only: bool) -> dict[str, int]:
                 f"{file}:{number}", f"{entry!r} is listed twice", "remove one of the lines"
             )
     return lines
+
+
+def refuse_half_characters(names: Iterable[str], where: object) -> None:
+    """An error for a name that is not UTF-8, of a file or escaped in JSON: nothing can write it."""
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InputError(where, f"the name {name!r} is not UTF-8", "rename it") from None
