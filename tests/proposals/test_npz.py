@@ -83,6 +83,14 @@ def test_broken_files(tmp_path: Path) -> None:
             read_npz(tmp_path / "a.npz")
 
 
+@pytest.mark.parametrize("content", [b"", b"no", b"\x80\x02N."])
+def test_nobody_is_told_to_load_a_file_unsafely(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(InputError, match=r"a\.npz: is no") as refused:
+        read_npz(tmp_path / "a.npz")
+    assert "allow_pickle" not in str(refused.value)
+
+
 def test_an_array_that_claims_to_be_huge(tmp_path: Path) -> None:
     import io
     import zipfile

@@ -202,7 +202,7 @@ def test_hostile_pickles(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     if name in PLAIN_AFTER_ALL:
         assert load_plain(io.BytesIO(hostile()[name]), "here") == PLAIN_AFTER_ALL[name]
     else:
-        with pytest.raises(InputError, match="is no plain pickle"):
+        with pytest.raises(InputError, match=r"is no plain pickle \(.+\)"):
             load_plain(io.BytesIO(hostile()[name]), "here")
     assert time.process_time() - start < 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB

@@ -60,7 +60,10 @@ def _columns(path: Path) -> dict[str, npt.NDArray[Any]]:
         with np.load(path, allow_pickle=False) as archive:
             names = {"ids", "count", "boxes", "scores"} & set(archive.files)
             columns = {name: np.asarray(archive[name]) for name in names}
-    except (OSError, ValueError, EOFError, MemoryError, KeyError, zipfile.BadZipFile) as error:
+    except ValueError:  # in NumPy's own words: load it unsafely
+        problem = "is no .npz, or holds pickled objects or broken arrays"
+        raise InputError(path, problem, _REMEDY) from None
+    except (OSError, EOFError, MemoryError, KeyError, zipfile.BadZipFile) as error:
         raise InputError(path, f"is no readable .npz ({error})", _REMEDY) from None
     except Exception as error:  # zlib and struct errors of a broken file
         raise InputError(path, f"is broken ({error})", _REMEDY) from None

@@ -55,7 +55,8 @@ def load_plain(file: IO[bytes], where: object) -> Any:
         return _PlainUnpickler(file, encoding="latin1").load()
     except Exception as error:  # a hostile or broken file makes the machine raise almost anything
         remedy = "give one that holds only lists, dicts, numbers and arrays of numbers"
-        raise InputError(where, f"is no plain pickle ({error})", remedy) from None
+        reason = str(error) or "it ends too early"
+        raise InputError(where, f"is no plain pickle ({reason})", remedy) from None
 
 
 def _as_list(load: Callable[[Any], None]) -> Callable[[Any], None]:
