@@ -10,42 +10,65 @@ machine does falls on all alike; the least of the repeats counts. The last line 
 import argparse
 import json
 import time
-import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
-from rich.console import Console
-from rich.table import Table
 
-from tag2box.models.build import detector_from
-from tag2box.recipe import DropoutSettings, GameSettings, ModelSettings, Recipe, TrainingSettings
+from tag2box.learning.losses import losses
+from tag2box.models.backbone import Backbone
+from tag2box.models.concrete_dropblock import ConcreteDropBlock
+from tag2box.models.detector import Detector
+from tag2box.models.heads import Heads
+from tag2box.models.regions import Regions, RoIMaxPool
+from tag2box.models.resnet import resnet
+from tag2box.models.vgg import vgg16
 from tag2box.structures import TaggedImage
 from tag2box.training.distributed import Processes, processes
 from tag2box.training.game import Game
-from tag2box.training.players import build_game
+from tag2box.training.memory import Split
+from tag2box.training.objective import Objective
+from tag2box.training.player import player
 from tag2box.training.samples import Sample
+from tag2box.training.schedule import constant
 from tag2box.training.views import View
 
 CLASSES = 20
 SHORT, LONG = 480, 640
-BACKBONES = {"VGG16": "vgg16", "ResNet-50-C4": "resnet50"}
+BACKBONES: dict[str, Callable[[], Backbone]] = {
+    "VGG16": vgg16,
+    "ResNet-50-C4": partial(resnet, 50),
+}
 WAYS = ("plain", "one-pass", "alternating")
+RATIOS = ("one-pass / plain", "alternating / plain")
+SUB_BATCH = 250
+"""Regions evaluated at once."""
 
 
-def make_game(backbone: str, way: str, ours: Processes) -> Game:
-    """A detector with random weights and its players."""
-    recipe = Recipe(
-        model=ModelSettings(backbone=backbone, weights="none"),
-        dropout=DropoutSettings(kind="none" if way == "plain" else "concrete"),
-        game=GameSettings(play="alternating" if way == "alternating" else "one-pass"),
-        training=TrainingSettings(
-            images_per_step=1, linear_rule_images=1, regions_per_batch=250, learning_rate=1e-4
-        ),
+def make_game(backbone: Backbone, way: str, ours: Processes) -> Game:
+    """A detector with random weights and its players, with the settings of the paper."""
+    narrow = partial(ConcreteDropBlock, hidden_channels=32)  # as the settings have it
+    adversary = None if way == "plain" else narrow(backbone.channels)
+    pool = RoIMaxPool(backbone.pool_size, backbone.stride)
+    regions = Regions(pool, backbone.neck, region_dropout=adversary)
+    heads = Heads(backbone.dimension, CLASSES)
+    detector = Detector(backbone.base, regions, heads, backbone.pixels).to(ours.device).train()
+    moved = partial(
+        player,
+        optimizer="sgd",
+        learning_rate=1e-4,
+        bias_rate_factor=2.0,
+        weight_decay=1e-4,
+        momentum=0.9,
+        schedule=constant(),
     )
-    torch.manual_seed(0)
-    detector = detector_from(recipe.model, recipe.dropout, CLASSES)
-    return build_game(detector.to(ours.device).train(), recipe, ours)
+    players = [moved(detector.learned_parameters().items())]
+    if adversary is not None:
+        players.append(moved(adversary.named_parameters(), direction=-0.01))
+    objective = Objective(detector, losses, ours.device, Split(SUB_BATCH, 0))
+    return Game(objective, tuple(players), ours, images_per_step=1, in_turns=way == "alternating")
 
 
 def make_sample(regions: int) -> Sample:
@@ -75,9 +98,10 @@ def seconds_of(game: Game, sample: Sample, step: int) -> float:
     return time.perf_counter() - started
 
 
-def measure(backbone: str, regions: int, repeats: int, ours: Processes) -> dict[str, float]:
+def measure(name: str, regions: int, repeats: int, ours: Processes) -> dict[str, float]:
     """Least seconds of a step, by way."""
-    games = {way: make_game(backbone, way, ours) for way in WAYS}
+    torch.manual_seed(0)
+    games = {way: make_game(BACKBONES[name](), way, ours) for way in WAYS}
     sample = make_sample(regions)
     small = make_sample(50)
     for game in games.values():
@@ -96,19 +120,17 @@ def main() -> None:
     options.add_argument("--repeats", type=int, default=2)
     options.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     asked = options.parse_args()
-    warnings.simplefilter("ignore")
-    table = Table("backbone", *(f"{way}, s" for way in WAYS), "game / plain", "alternating / plain")
+    print(f"{'backbone':>12}", *(f"{title:>20}" for title in [*WAYS, *RATIOS]))
     ratios: dict[str, tuple[float, float]] = {}
     with processes(asked.device) as ours:
-        for name, backbone in BACKBONES.items():
-            seconds = measure(backbone, asked.regions, asked.repeats, ours)
+        for name in BACKBONES:
+            seconds = measure(name, asked.regions, asked.repeats, ours)
             ratios[name] = (
                 seconds["one-pass"] / seconds["plain"],
                 seconds["alternating"] / seconds["plain"],
             )
-            cells = [f"{seconds[way]:.2f}" for way in WAYS]
-            table.add_row(name, *cells, *(f"{ratio:.3f}" for ratio in ratios[name]))
-    Console().print(table)
+            times = (f"{seconds[way]:>18.3f} s" for way in WAYS)
+            print(f"{name:>12}", *times, *(f"{ratio:>20.3f}" for ratio in ratios[name]))
     print(
         json.dumps(
             {

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 import torchvision
-from safetensors.torch import load_file
 from torch import Tensor
 
 from tag2box.errors import InputError
@@ -38,6 +37,8 @@ def read_tensors_only(path: Path) -> object:
         raise InputError(path, "there is no such file", "name a .pth or .safetensors file")
     try:
         if path.suffix == ".safetensors":
+            from safetensors.torch import load_file  # a network of random weights needs none
+
             return load_file(path)
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a wrong file may fail in any way

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import psutil
 import torch
 from torch import Tensor
 
@@ -49,6 +48,8 @@ def free_memory(device: torch.device) -> int:
         free, _ = torch.cuda.mem_get_info(device)
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return free + cached
+    import psutil  # a GPU needs none
+
     return int(psutil.virtual_memory().available)
 
 
