@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from tag2box.errors import InputError
 from tag2box.files import write_text
 from tag2box.training.loop import Progress
 
@@ -25,7 +26,8 @@ Log = Callable[[Progress], None]
 def told(run: Path, *, first: int, last: int, every: int, device: torch.device) -> Iterator[Log]:
     """Something to log to. Lines of steps after `first` are of a run that was cut off: removed."""
     path = run / METRICS
-    write_text(path, "".join(_lines_until(path, first)))
+    with _writing(path):
+        write_text(path, "".join(_lines_until(path, first)))
     tensorboard = _tensorboard(run)
     columns = (
         TextColumn("training"),
@@ -44,8 +46,9 @@ def told(run: Path, *, first: int, last: int, every: int, device: torch.device) 
         def log(progress: Progress) -> None:
             if progress.step % every == 0 or progress.step in (1, last):
                 values = _values(progress, device)
-                file.write(json.dumps({"step": progress.step, **values}) + "\n")
-                file.flush()
+                with _writing(path):
+                    file.write(json.dumps({"step": progress.step, **values}) + "\n")
+                    file.flush()
                 if tensorboard is not None:
                     for name, value in values.items():
                         tensorboard(name, value, progress.step)
@@ -57,6 +60,19 @@ def told(run: Path, *, first: int, last: int, every: int, device: torch.device) 
 def read_metrics(run: Path) -> list[dict[str, float]]:
     """The lines of a run, oldest first."""
     return [json.loads(line) for line in _lines_until(run / METRICS, sys.maxsize)]
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """A full disk is one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            path,
+            f"cannot be written ({error.strerror})",
+            "free some disk and start again: the run goes on from its last checkpoint",
+        ) from error
 
 
 def _lines_until(path: Path, step: int) -> list[str]:
