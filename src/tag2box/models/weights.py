@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 
 import torch
 import torchvision
@@ -43,6 +44,8 @@ def read_tensors_only(path: Path) -> object:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a wrong file may fail in any way
         reason = str(error).partition("\n")[0]
+        if isinstance(error, UnpicklingError):  # in torch's own words: read it unsafely
+            reason = "it holds code, or is broken"
         raise InputError(
             path,
             f"is not a file of weights that can be read safely ({reason})",
