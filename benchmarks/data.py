@@ -1,8 +1,8 @@
 """Reading: a COCO-sized instances file against plain json.load, and Pascal VOC's XML files.
 
 The files are made in a temporary folder (about 0.4 GB, with polygons like COCO's); each reading
-runs alone in a fresh process, which reports its CPU seconds and its peak memory. The last line is
-one JSON object.
+runs alone in a fresh process, which reports its CPU seconds and its peak memory. `tag2box --help`
+is timed by the clock, the median of five. The last line is one JSON object.
 
     python benchmarks/data.py [--images 118000 --boxes 860000 --xml-files 5000]
 """
@@ -11,6 +11,7 @@ import argparse
 import json
 import random
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,7 @@ def main() -> None:
         "read_coco_time_ratio": round(tags["seconds"] / plain["seconds"], 3),
         "read_coco_memory_ratio": round(tags["peak_megabytes"] / plain["peak_megabytes"], 3),
         "voc_files_a_second": round(options.xml_files / xml["seconds"]),
+        "help_seconds": round(statistics.median(help_seconds() for _ in range(5)), 3),
     }
     table = Table(
         title=f"{options.images} images, {options.boxes} boxes, {megabytes:.0f} MB of JSON"
@@ -102,6 +104,14 @@ def main() -> None:
         table.add_row(label, f"{row['seconds']:.2f}", f"{row['peak_megabytes']:.0f}")
     Console().print(table)
     print(json.dumps(figures))
+
+
+def help_seconds() -> float:
+    """The first thing a person types, in a process of its own."""
+    start = time.perf_counter()
+    command = [Path(sys.executable).with_name("tag2box"), "--help"]
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - start
 
 
 def alone(reading: str, path: Path) -> dict[str, float]:
