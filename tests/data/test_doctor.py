@@ -121,6 +121,7 @@ def test_unreadable_cut_off_and_flat_photos(tmp_path: Path) -> None:
     assert set(findings) == {"unreadable", "cut-off", "flat"}
     assert findings["unreadable"].what == "2 of 21 photos cannot be read"
     assert findings["unreadable"].severity == "warning"
+    assert "--images.unreadable skip" in findings["unreadable"].remedy  # as train calls it
     assert "0.png" in findings["unreadable"].examples[0]
     assert findings["flat"].examples == (str(images[1].path),)
     assert set(diagnosed(images, quick=True)) == {"unreadable"}

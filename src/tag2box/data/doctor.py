@@ -62,7 +62,7 @@ def _unreadable(images: Sequence[TaggedImage], looks: Sequence[Look]) -> Iterato
     if broken:
         what = f"{len(broken)} of {len(looks)} photos cannot be read"
         effect = "training stops at the first of them, or passes them over"
-        remedy = "replace or remove them, or train with --unreadable skip"
+        remedy = "replace or remove them, or train with --images.unreadable skip"
         severity: Severity = "fatal" if len(broken) > len(looks) / 2 else "warning"
         yield Finding("unreadable", severity, what, effect, remedy, some(broken))
     pairs = list(zip(images, looks, strict=True))
