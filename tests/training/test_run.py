@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
@@ -108,20 +110,31 @@ def test_a_loss_that_is_not_finite_stops_with_the_photo_and_the_term(
         wild, training=dataclasses.replace(wild.training, non_finite="skip")
     )
     run.train(dataset, skipping, tmp_path / "skipping", FixedSupply())
-    assert read_metrics(tmp_path / "skipping")[-1]["skipped"] > 0
+    counts = [line["skipped"] for line in read_metrics(tmp_path / "skipping")]
+    assert counts[-1] > 0
+    longer = dataclasses.replace(skipping.training, steps=42)
+    skipping = dataclasses.replace(skipping, training=longer)
+    run.train(dataset, skipping, tmp_path / "skipping", FixedSupply())  # goes on counting
+    assert [line["skipped"] for line in read_metrics(tmp_path / "skipping")] == [
+        *counts,
+        counts[-1] + 1,
+        counts[-1] + 2,
+    ]
 
 
-def test_few_regions_and_no_tags_train(tmp_path: Path, dataset: Dataset) -> None:
-    class OneBox(FixedSupply):
+@pytest.mark.parametrize("count", [0, 1, 6])
+def test_few_regions_and_no_tags_train(tmp_path: Path, dataset: Dataset, count: int) -> None:
+    class FewBoxes(FixedSupply):
         def get(self, image: Any) -> Any:
-            return super().get(image)[:1]
+            return super().get(image)[:count]
 
     untagged = dataclasses.replace(
         dataset,
         images=tuple(dataclasses.replace(i, tags=frozenset()) for i in dataset),
     )
-    run.train(untagged, recipe(tmp_path), tmp_path / "run", OneBox())
-    assert all(np.isfinite(line["loss"]) for line in read_metrics(tmp_path / "run"))
+    for name, photos in (("tagged", dataset), ("untagged", untagged)):
+        run.train(photos, recipe(tmp_path), tmp_path / name, FewBoxes())
+        assert all(np.isfinite(line["loss"]) for line in read_metrics(tmp_path / name))
 
 
 def test_workers_change_nothing(tmp_path: Path, dataset: Dataset) -> None:
@@ -132,17 +145,18 @@ def test_workers_change_nothing(tmp_path: Path, dataset: Dataset) -> None:
 
 
 def test_an_unreadable_photo_stops_or_is_skipped(tmp_path: Path, dataset: Dataset) -> None:
-    dataset[3].path.write_bytes(b"not a photo")
-    with pytest.raises(InputError, match=r"3\.png"):
+    for number in (3, 4):
+        dataset[number].path.write_bytes(b"not a photo")
+    with pytest.raises(InputError, match=r"[34]\.png"):
         run.train(dataset, recipe(tmp_path, workers=1), tmp_path / "run", FixedSupply())
     skipping = recipe(tmp_path)
     images = dataclasses.replace(skipping.images, unreadable="skip")
     skipping = dataclasses.replace(skipping, images=images)
-    with pytest.warns(UserWarning, match=r"skipped.*3\.png"):
+    with pytest.warns(UserWarning, match=r"skipped.*4\.png"):
         run.train(dataset, skipping, tmp_path / "skipping", FixedSupply())
 
 
-TWO = """
+SCRIPT = """
 import dataclasses, os, sys, warnings
 from pathlib import Path
 import torch
@@ -150,14 +164,39 @@ from resume import FixedSupply, photos_in, tiny_recipe
 from tag2box.training import run
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
-folder, play = Path(sys.argv[1]), sys.argv[2]
+folder, play, steps, name = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
 recipe = tiny_recipe(folder)
-training = dataclasses.replace(recipe.training, steps=3, images_per_step=4, workers=1)
+training = dataclasses.replace(
+    recipe.training, steps=steps, images_per_step=4, workers=1, checkpoint_every=2
+)
 game = dataclasses.replace(recipe.game, play=play)
 recipe = dataclasses.replace(recipe, training=training, game=game)
-name = f"run{os.environ.get('WORLD_SIZE', '1')}"
-run.train(photos_in(folder / "photos"), recipe, folder / name, FixedSupply())
+finished = run.train(photos_in(folder / "photos"), recipe, folder / name, FixedSupply())
+sys.exit(0 if finished else 130)
 """
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+
+
+def start(
+    folder: Path, *how: str, play: str = "one-pass", steps: int = 3, name: str = "run"
+) -> subprocess.Popen[str]:
+    """A run in processes of its own, as a terminal starts them."""
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    path = os.pathsep.join([str(ROOT / "benchmarks"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, *how, script, folder, play, str(steps), name],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_checkpoint(folder: Path, running: subprocess.Popen[str]) -> None:
+    while running.poll() is None and not list(folder.glob("checkpoints/0*")):
+        time.sleep(0.05)
+    assert running.poll() is None, running.stderr and running.stderr.read()
 
 
 @pytest.mark.slow
@@ -165,21 +204,49 @@ run.train(photos_in(folder / "photos"), recipe, folder / name, FixedSupply())
 def test_two_processes_learn_what_one_learns(tmp_path: Path, play: str) -> None:
     """Global batch 4: accumulated by one process, or shared and accumulated by two."""
     make_photos(tmp_path / "photos")
-    script = tmp_path / "two.py"
-    script.write_text(TWO)
-    path = os.pathsep.join([str(ROOT / "benchmarks"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    for launch in ([sys.executable], torchrun):
-        done = subprocess.run(
-            [*launch, script, tmp_path, play], env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-    one, two = weights_of(tmp_path / "run1"), weights_of(tmp_path / "run2")
+    for name, how in (("one", ()), ("two", TORCHRUN)):
+        running = start(tmp_path, *how, play=play, name=name)
+        _, said = running.communicate()
+        assert running.returncode == 0, said
+    one, two = weights_of(tmp_path / "one"), weights_of(tmp_path / "two")
     for name, value in one.items():
         scale = value.abs().max().clamp(min=1e-3)
         assert ((value - two[name]).abs().max() / scale) < 1e-6, name
-    assert [line["step"] for line in read_metrics(tmp_path / "run2")] == [1, 2, 3]
+    assert [line["step"] for line in read_metrics(tmp_path / "two")] == [1, 2, 3]
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_ends_the_run_which_can_go_on(tmp_path: Path) -> None:
+    make_photos(tmp_path / "photos")
+    running = start(tmp_path, *TORCHRUN, steps=100_000)
+    wait_for_checkpoint(tmp_path / "run", running)
+    ranks = psutil.Process(running.pid).children()
+    ranks[-1].kill()
+    _, said = running.communicate(timeout=120)
+    assert running.returncode != 0
+    assert "SIGKILL" in said
+    assert not any(rank.is_running() for rank in ranks)
+    newest = checkpoint.load_newest(tmp_path / "run")
+    assert newest is not None
+    running = start(tmp_path, *TORCHRUN, steps=newest.step + 2)
+    _, said = running.communicate()
+    assert running.returncode == 0, said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [(), TORCHRUN], ids=["alone", "two processes"])
+def test_control_c_in_a_terminal_saves(tmp_path: Path, how: tuple[str, ...]) -> None:
+    """The signal reaches every process at once, those that prepare photos too."""
+    make_photos(tmp_path / "photos")
+    running = start(tmp_path, *how, steps=100_000)
+    wait_for_checkpoint(tmp_path / "run", running)
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=120)
+    assert running.returncode != 0
+    assert "waited for photos" in said
+    newest = checkpoint.load_newest(tmp_path / "run")
+    assert newest is not None
+    assert len(read_metrics(tmp_path / "run")) == newest.step  # nothing done was lost
 
 
 @pytest.mark.slow

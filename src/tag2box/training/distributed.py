@@ -47,6 +47,14 @@ class Processes:
         torch.distributed.all_reduce(anywhere)
         return bool(anywhere.item())
 
+    def each(self, here: int | None) -> list[int | None]:
+        """What it is on every process, in their order."""
+        if self.count == 1:
+            return [here]
+        everywhere: list[int | None] = [None] * self.count
+        torch.distributed.all_gather_object(everywhere, here)
+        return everywhere
+
     def wait(self) -> None:
         """Until every process is here."""
         if self.count > 1:

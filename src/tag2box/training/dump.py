@@ -41,4 +41,4 @@ def dump(
             bad = next(name for name, value in terms.items() if not finite({name: value}))
             return f"{bad} of the photo {sample.photo.id} is {terms[bad]}, kept in {path}"
     bad = next(name for name, value in losses.items() if not finite({name: value}))
-    return f"{bad} is {losses[bad]} on another process"
+    return f"{bad} is {losses[bad]}, on another process or in the adversary's turn only"

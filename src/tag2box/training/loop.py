@@ -41,7 +41,7 @@ def run_steps(
     *,
     first: int,
     last: int,
-    save: Callable[[int], None],
+    save: Callable[[int, int], None],
     save_every: int,
     log: Callable[[Progress], None],
     non_finite: Literal["stop", "skip"],
@@ -55,7 +55,7 @@ def run_steps(
         samples: this process's samples, in the order of the steps.
         first: steps done already.
         last: steps to be done when this returns.
-        save: writes a checkpoint after so many steps.
+        save: writes a checkpoint after so many steps, of which so many were skipped.
         save_every: steps between checkpoints.
         log: told of every step.
         non_finite: what to do at a loss that is not finite.
@@ -88,7 +88,7 @@ def run_steps(
             )
             stop = game.processes.any(asked())
             if stop or (step + 1) % save_every == 0 or step + 1 == last:
-                save(step + 1)
+                save(step + 1, skipped)
             if stop:
                 return False
     return True

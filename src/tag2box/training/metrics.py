@@ -28,7 +28,7 @@ def told(run: Path, *, first: int, last: int, every: int, device: torch.device) 
     path = run / METRICS
     with _writing(path):
         write_text(path, "".join(_lines_until(path, first)))
-    tensorboard = _tensorboard(run)
+    tensorboard = _tensorboard(run, first)
     columns = (
         TextColumn("training"),
         BarColumn(),
@@ -37,13 +37,15 @@ def told(run: Path, *, first: int, last: int, every: int, device: torch.device) 
         TimeRemainingColumn(),
         TextColumn("{task.fields[words]}"),
     )
-    with (
-        path.open("a", encoding="utf-8") as file,
-        Bar(*columns, console=Console(file=sys.stderr)) as bar,
-    ):
+    console = Console(file=sys.stderr)
+    seconds = waited = 0.0
+    with path.open("a", encoding="utf-8") as file, Bar(*columns, console=console) as bar:
         task = bar.add_task("training", total=last, completed=first, words="")
 
         def log(progress: Progress) -> None:
+            nonlocal seconds, waited
+            seconds += progress.seconds
+            waited += progress.waited
             if progress.step % every == 0 or progress.step in (1, last):
                 values = _values(progress, device)
                 with _writing(path):
@@ -52,9 +54,13 @@ def told(run: Path, *, first: int, last: int, every: int, device: torch.device) 
                 if tensorboard is not None:
                     for name, value in values.items():
                         tensorboard(name, value, progress.step)
-            bar.update(task, completed=progress.step, words=_words(progress))
+            bar.update(task, completed=progress.step, words=_words(progress, device))
 
         yield log
+    if seconds:
+        console.print(
+            f"waited for photos {waited / seconds:.1%} of {seconds:.0f} s", highlight=False
+        )
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:
@@ -84,11 +90,6 @@ def _lines_until(path: Path, step: int) -> list[str]:
 
 
 def _values(progress: Progress, device: torch.device) -> dict[str, float]:
-    memory = (
-        torch.cuda.max_memory_allocated(device)
-        if device.type == "cuda"
-        else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    )
     return {
         **progress.losses,
         "loss": sum(progress.losses.values()),
@@ -96,7 +97,7 @@ def _values(progress: Progress, device: torch.device) -> dict[str, float]:
         "skipped": progress.skipped,
         "images_per_second": progress.images / progress.seconds,
         "waited": progress.waited / progress.seconds,
-        "memory_gigabytes": memory / 1e9,
+        "memory_gigabytes": _gigabytes(device),
     }
 
 
@@ -104,16 +105,32 @@ TIMED = ("images_per_second", "waited", "memory_gigabytes")
 """What differs between two runs that are otherwise equal to the bit."""
 
 
-def _words(progress: Progress) -> str:
-    terms = sum(progress.losses.values())
-    return f"loss {terms:.3f}  {progress.images / progress.seconds:.2f} photos/s"
+def _gigabytes(device: torch.device) -> float:
+    """The most this process has held so far."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 1e9
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
-def _tensorboard(run: Path) -> Callable[[str, float, int], None] | None:
-    """TensorBoard's own files too, where it is installed."""
+def _words(progress: Progress, device: torch.device) -> str:
+    """The loss and its terms, the students' added up, speed and memory."""
+    terms: dict[str, float] = {}
+    for name, value in progress.losses.items():
+        term = name.removeprefix("loss_").removeprefix("ref_").rstrip("0123456789")
+        terms[term] = terms.get(term, 0.0) + value
+    parts = " + ".join(f"{name} {value:.3f}" for name, value in terms.items())
+    speed = progress.images / progress.seconds
+    return (
+        f"loss {sum(terms.values()):.3f} = {parts}  {speed:.2f} photos/s  "
+        f"{_gigabytes(device):.1f} GB"
+    )
+
+
+def _tensorboard(run: Path, first: int) -> Callable[[str, float, int], None] | None:
+    """TensorBoard's own files too, where it is installed; it forgets steps after `first`."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    writer = SummaryWriter(run / "tensorboard")
+    writer = SummaryWriter(run / "tensorboard", purge_step=first + 1)
     return writer.add_scalar

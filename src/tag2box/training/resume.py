@@ -32,13 +32,15 @@ FREE = {
 """Settings that may differ between a run and its continuation."""
 
 
-def save(run: Path, game: Game, recipe: Recipe, dataset: Dataset, step: int) -> None:
+def save(run: Path, game: Game, recipe: Recipe, dataset: Dataset, step: int, skipped: int) -> None:
     """Write a checkpoint after so many steps, on the one process that writes."""
+    regions_per_batch = game.processes.each(game.objective.regions_per_batch)
     if game.processes.writes:
         state = {
             "optimizers": [player.optimizer.state_dict() for player in game.players],
             "bytes_per_region": game.objective.bytes_per_region,
-            "regions_per_batch": game.objective.regions_per_batch,
+            "regions_per_batch": regions_per_batch,
+            "skipped": skipped,
             "recipe": json.dumps(_decisive(recipe)),
             "data": data_fingerprint(dataset),
         }
@@ -74,7 +76,8 @@ def restore(game: Game, newest: Checkpoint) -> int:
     """Put everything back as it was; returns the steps done."""
     game.objective.detector.load_state_dict(dict(newest.weights))
     game.objective.bytes_per_region = newest.state["bytes_per_region"]
-    game.objective.regions_per_batch = newest.state["regions_per_batch"]
+    chosen = newest.state["regions_per_batch"]
+    game.objective.regions_per_batch = chosen[game.processes.rank % len(chosen)]
     for player, state in zip(game.players, newest.state["optimizers"], strict=True):
         player.optimizer.load_state_dict(state)
     return newest.step

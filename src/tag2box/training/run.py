@@ -74,6 +74,7 @@ def train(
                 log=log,
                 non_finite=settings.non_finite,
                 dump=partial(dump, run, game.objective),
+                skipped=0 if newest is None else newest.state["skipped"],
             )
         if finished and ours.writes:
             write_trained(run, detector, recipe)

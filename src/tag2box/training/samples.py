@@ -6,6 +6,7 @@ R proposals, h, w height and width of the view.
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -62,13 +63,14 @@ class Samples:
 
     def __getitem__(self, index: int) -> Sample:
         view = self.views[index]
-        try:
-            return self._sample(view)
-        except InputError as error:
-            if not self.skip_unreadable:
-                raise
-            warnings.warn(f"skipped: {error}", stacklevel=2)
-            return self._sample(replace(view, image=(view.image + 1) % len(self.dataset)))
+        tries = len(self.dataset) if self.skip_unreadable else 1
+        for _ in range(1, tries):
+            try:
+                return self._sample(view)
+            except InputError as error:
+                warnings.warn(f"skipped: {error}", stacklevel=2)
+                view = replace(view, image=(view.image + 1) % len(self.dataset))
+        return self._sample(view)
 
     def _sample(self, view: View) -> Sample:
         photo = self.dataset[view.image]
@@ -112,7 +114,7 @@ def loaded_ahead(samples: Samples, indexes: Iterator[int], workers: int) -> Iter
         batch_size=None,
         num_workers=workers,
         prefetch_factor=4 if workers else None,
-        worker_init_fn=_one_thread,
+        worker_init_fn=_prepare,
     )
     for sample in loader:
         if isinstance(sample, str):
@@ -138,5 +140,7 @@ def _size(pixels: npt.NDArray[np.uint8] | None) -> tuple[int, int]:
     return pixels.shape[1], pixels.shape[0]
 
 
-def _one_thread(_worker: int) -> None:
+def _prepare(_worker: int) -> None:
+    """Ctrl-C reaches every process of a terminal; the step it interrupts still needs its photos."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(1)

@@ -1,0 +1,144 @@
+"""Settings of training that must do what they say."""
+
+import dataclasses
+import json
+import math
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from resume import FixedSupply, equal, make_photos, tiny_recipe
+from tag2box.models.backbone import Base
+from tag2box.recipe import ModelSettings
+from tag2box.structures import Dataset
+from tag2box.training import checkpoint, run
+from tag2box.training.metrics import read_metrics
+
+pytestmark = pytest.mark.filterwarnings("ignore:weights none")
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    return make_photos(tmp_path / "photos")
+
+
+def trained(
+    dataset: Dataset, folder: Path, model: dict[str, Any] | None = None, **changes: Any
+) -> dict[str, torch.Tensor]:
+    plain = tiny_recipe(folder.parent)
+    settings = {"steps": 3, "checkpoint_every": 3, **changes}
+    recipe = dataclasses.replace(
+        plain,
+        training=dataclasses.replace(plain.training, **settings),
+        model=dataclasses.replace(plain.model, **(model or {})),
+    )
+    run.train(dataset, recipe, folder, FixedSupply())
+    newest = checkpoint.load_newest(folder)
+    assert newest is not None
+    return dict(newest.weights)
+
+
+def distance(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> float:
+    """Largest difference of a tensor over its largest number."""
+    floats = [name for name, value in one.items() if value.is_floating_point()]
+    return max(
+        float((one[n] - other[n]).abs().max() / one[n].abs().max().clamp(min=1e-3)) for n in floats
+    )
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """Shapes of the images that a base was evaluated on."""
+    seen: list[tuple[int, ...]] = []
+    forward = Base.forward
+
+    def counted(self: Base, image: torch.Tensor) -> torch.Tensor:
+        seen.append(tuple(image.shape))
+        return forward(self, image)
+
+    monkeypatch.setattr(Base, "forward", counted)
+    return seen
+
+
+def test_recomputing_the_base_evaluates_it_twice_and_changes_nothing(
+    dataset: Dataset, tmp_path: Path, looks: list[tuple[int, ...]]
+) -> None:
+    plain = trained(dataset, tmp_path / "plain")
+    once = len(looks)
+    assert equal(plain, trained(dataset, tmp_path / "again", recompute_base=True))
+    assert len(looks) == 2 * once + 6  # three steps of two photos
+
+
+def test_bfloat16_computes_nearly_the_same(dataset: Dataset, tmp_path: Path) -> None:
+    """Of the first step only: pseudo boxes are chosen, and a choice may fall otherwise."""
+    exact = trained(dataset, tmp_path / "float32")
+    rough = trained(dataset, tmp_path / "bfloat16", precision="bfloat16")
+    assert distance(exact, rough) > 0
+    assert all(value.dtype != torch.bfloat16 for value in rough.values())
+    lines = [read_metrics(tmp_path / name) for name in ("float32", "bfloat16")]
+    assert lines[0][0]["loss_img"] == pytest.approx(lines[1][0]["loss_img"], rel=0.02)
+    assert all(math.isfinite(line["loss"]) for line in lines[1])
+
+
+@pytest.mark.slow
+def test_compiled_learns_the_same(dataset: Dataset, tmp_path: Path) -> None:
+    plain = trained(dataset, tmp_path / "plain", short_sides=(64,))
+    torch._dynamo.utils.counters.clear()
+    fast = trained(dataset, tmp_path / "compiled", short_sides=(64,), compile=True)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] > 0
+    assert distance(plain, fast) < 1e-3
+
+
+def test_tensorboard_is_told_when_it_is_installed(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, float, int]] = []
+
+    class SummaryWriter:
+        def __init__(self, folder: Path, purge_step: int) -> None:
+            assert folder == tmp_path / "run" / "tensorboard"
+            assert purge_step == 1
+
+        def add_scalar(self, name: str, value: float, step: int) -> None:
+            told.append((name, value, step))
+
+    module = types.ModuleType("torch.utils.tensorboard")
+    module.SummaryWriter = SummaryWriter  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
+    trained(dataset, tmp_path / "run")
+    lines = [json.loads(text) for text in (tmp_path / "run/metrics.jsonl").open()]
+    expected = [(k, v, line["step"]) for line in lines for k, v in line.items() if k != "step"]
+    assert told == expected
+    assert {"loss_img", "images_per_second", "waited"} < {name for name, _, _ in told}
+
+
+FROZEN = dataclasses.asdict(ModelSettings(neck="fully-connected", neck_width=8, frozen_stages=7))
+
+
+def test_a_frozen_base_looks_at_each_view_once(
+    dataset: Dataset, tmp_path: Path, looks: list[tuple[int, ...]]
+) -> None:
+    settings = {"steps": 9, "checkpoint_every": 9, "mirror": False, "short_sides": (48,)}
+    first = trained(dataset, tmp_path / "first", FROZEN, **settings)
+    assert len(looks) == len(dataset)  # of 18 views
+    again = trained(dataset, tmp_path / "again", FROZEN, **settings)
+    assert len(looks) == len(dataset)
+    assert equal(first, again)
+    other = {**settings, "long_side": 60}
+    trained(dataset, tmp_path / "other", FROZEN, **{**other, "steps": 3})
+    assert len(looks) == 2 * len(dataset)
+
+
+def test_a_full_feature_cache_is_left_as_it_is(dataset: Dataset, tmp_path: Path) -> None:
+    settings = {"mirror": False, "short_sides": (48,), "steps": 6, "checkpoint_every": 6}
+    tiny = 1e-6  # a kilobyte: full after the first photo
+    trained(dataset, tmp_path / "tiny", FROZEN, feature_cache_gigabytes=tiny, **settings)
+    kept = sum(path.stat().st_size for path in (tmp_path / "features").glob("*.boxes"))
+    assert 0 < kept < 50_000
+    none = tmp_path / "none"
+    trained(dataset, none, FROZEN, feature_cache_gigabytes=0.0, **settings)
+    assert sum(path.stat().st_size for path in (tmp_path / "features").glob("*.boxes")) == kept
