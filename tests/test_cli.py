@@ -83,8 +83,8 @@ def test_classes_are_separated_by_commas() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[reading]\nsplitt = 'x'", ["reading.splitt", "did you mean reading.split?"]),
-        ("[redaing]\n", ["redaing", "did you mean reading?"]),
+        ("[reading]\nsplitt = 'x'", ["reading.splitt", "did you mean reading.split?\n"]),
+        ("[redaing]\n", ["redaing", "did you mean reading?\n"]),
         ("[images]\nmax_megapixels = 'big'", ["images.max_megapixels", "float"]),
         ("[images]\nunreadable = 'sometimes'", ["images.unreadable", "sometimes"]),
         ("[reading\n", ["is not TOML"]),

@@ -8,7 +8,8 @@ class InputError(ValueError):
     """
 
     def __init__(self, where: object, problem: str, remedy: str) -> None:
-        super().__init__(f"{printable(where)}: {printable(problem)}; {printable(remedy)}.")
+        end = "" if remedy.endswith("?") else "."
+        super().__init__(f"{printable(where)}: {printable(problem)}; {printable(remedy)}{end}")
 
     @classmethod
     def from_sentence(cls, sentence: str) -> "InputError":

@@ -57,6 +57,7 @@ def vgg16(
             where,
             unused=UNUSED,
             may_stay_random=tuple(neck_names) if random_neck else (),
+            remedy="name weights of VGG16; where only fc6 and fc7 lack, set model.random_neck",
         )
     base = Base(*_stages(features))
     base.freeze(frozen_stages)

@@ -82,6 +82,7 @@ def load_by_name(
     *,
     unused: Collection[str] = (),
     may_stay_random: Collection[str] = (),
+    remedy: str = "name weights of this backbone",
 ) -> None:
     """Copy weights into the tensors of a network, cast to their precision.
 
@@ -91,6 +92,7 @@ def load_by_name(
         where: what the weights come from, for the error.
         unused: names that may stand in `weights` without a place.
         may_stay_random: names that may lack; a warning says which did.
+        remedy: what to do where they do not fit.
     """
     missing = [name for name in own if name not in weights]
     random = [name for name in missing if name in may_stay_random]
@@ -105,7 +107,6 @@ def load_by_name(
     }
     if any(problems.values()):
         told = ", ".join(f"{kind}: {_listed(names)}" for kind, names in problems.items() if names)
-        remedy = "name weights of this backbone"
         raise InputError(where, f"the weights do not fit ({told})", remedy)
     if random:
         warnings.warn(
