@@ -129,8 +129,8 @@ class TrainingSettings:
     """Whether half of the views are mirrored."""
     light: float = 0.0
     """Strength of the light noise on colours; 0.1 is AlexNet's."""
-    regions_per_batch: int = 0
-    """Regions evaluated at once (sequential batch back-propagation); 0 chooses by free memory."""
+    regions_per_batch: int | Literal["auto"] = "auto"
+    """Regions evaluated at once (sequential batch back-propagation); auto goes by free memory."""
     kept_regions: int = 0
     """With a fixed `regions_per_batch`: regions whose inside is kept instead of recomputed."""
     recompute_base: bool = False
@@ -288,6 +288,8 @@ class ModelSettings:
     """Width of two fully connected layers: VGG16 (4096), timm:NAME (1024), `neck` (512)."""
     frozen_stages: int = 2
     """First stages that do not learn; take 0 with weights none. timm:NAME freezes no stage."""
+    frozen_neck: bool = False
+    """Whether the backbone's own neck does not learn either: only the heads do."""
     pooling: Literal["own", "max", "align"] = "own"
     """RoI max pooling (own of VGG16 and ResNet) or RoI align (own of the others)."""
     students: int = 3

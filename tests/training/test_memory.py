@@ -43,12 +43,12 @@ def test_other_free_memory_goes_on_to_the_same_bits(
 
     def train(name: str, steps: int, free: float) -> dict[str, torch.Tensor]:
         monkeypatch.setattr(objective, "free_memory", lambda _device: free)
-        training = dataclasses.replace(plain.training, steps=steps, regions_per_batch=0)
+        training = dataclasses.replace(plain.training, steps=steps, regions_per_batch="auto")
         recipe = dataclasses.replace(plain, training=training)
         run.train(dataset, recipe, tmp_path / name, FixedSupply())
         newest = checkpoint.load_newest(tmp_path / name)
         assert newest is not None
-        chosen.append(newest.state["regions_per_batch"])
+        chosen.extend(newest.state["regions_per_batch"])
         return dict(newest.weights)
 
     chosen: list[int] = []

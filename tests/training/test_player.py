@@ -31,6 +31,19 @@ def test_biases_move_twice_as_fast_and_do_not_decay() -> None:
     torch.testing.assert_close(layer.bias.detach(), before["bias"] - 0.2)
 
 
+def test_adamw_moves_by_its_rate_whatever_the_size_of_the_gradient() -> None:
+    layer = nn.Linear(2, 3)
+    before = {name: p.detach().clone() for name, p in layer.named_parameters()}
+    side = make(layer, optimizer="adamw", momentum=0.9)
+    for size, parameter in zip((1e-3, 1e3), layer.parameters(), strict=True):
+        parameter.grad = torch.full_like(parameter, size)
+    side.move(0)
+    torch.testing.assert_close(
+        layer.weight.detach(), before["weight"] * (1 - 0.1 * 0.5) - 0.1, rtol=1e-4, atol=1e-4
+    )
+    torch.testing.assert_close(layer.bias.detach(), before["bias"] - 0.2, rtol=1e-4, atol=1e-4)
+
+
 def test_the_schedule_moves_every_group() -> None:
     side = make(nn.Linear(2, 3), schedule=stepped((5,), 0.1))
     side.gradients()

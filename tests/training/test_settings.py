@@ -12,8 +12,10 @@ import pytest
 import torch
 
 from resume import FixedSupply, equal, make_photos, tiny_recipe
+from tag2box.errors import InputError
 from tag2box.models.backbone import Base
-from tag2box.recipe import ModelSettings
+from tag2box.models.necks import ConvolutionalNeck
+from tag2box.recipe import DropoutSettings, ModelSettings
 from tag2box.structures import Dataset
 from tag2box.training import checkpoint, run
 from tag2box.training.metrics import read_metrics
@@ -27,7 +29,11 @@ def dataset(tmp_path: Path) -> Dataset:
 
 
 def trained(
-    dataset: Dataset, folder: Path, model: dict[str, Any] | None = None, **changes: Any
+    dataset: Dataset,
+    folder: Path,
+    model: dict[str, Any] | None = None,
+    dropout: str = "concrete",
+    **changes: Any,
 ) -> dict[str, torch.Tensor]:
     plain = tiny_recipe(folder.parent)
     settings = {"steps": 3, "checkpoint_every": 3, **changes}
@@ -35,6 +41,7 @@ def trained(
         plain,
         training=dataclasses.replace(plain.training, **settings),
         model=dataclasses.replace(plain.model, **(model or {})),
+        dropout=DropoutSettings(kind=dropout),
     )
     run.train(dataset, recipe, folder, FixedSupply())
     newest = checkpoint.load_newest(folder)
@@ -131,6 +138,38 @@ def test_a_frozen_base_looks_at_each_view_once(
     other = {**settings, "long_side": 60}
     trained(dataset, tmp_path / "other", FROZEN, **{**other, "steps": 3})
     assert len(looks) == 2 * len(dataset)
+
+
+def test_where_the_neck_is_frozen_too_the_features_of_regions_are_cached(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluated: list[tuple[int, ...]] = []
+    forward = ConvolutionalNeck.forward
+
+    def counted(self: ConvolutionalNeck, pooled: torch.Tensor, noise: Any) -> torch.Tensor:
+        evaluated.append(tuple(pooled.shape))
+        return forward(self, pooled, noise)
+
+    monkeypatch.setattr(ConvolutionalNeck, "forward", counted)
+    model = dataclasses.asdict(ModelSettings(frozen_stages=5, frozen_neck=True))
+    settings = {"mirror": False, "short_sides": (48,), "regions_per_batch": 12}
+    before = trained(dataset, tmp_path / "first", model, "none", **settings, steps=1)
+    after = trained(dataset, tmp_path / "second", model, "none", **settings, steps=9)
+    assert len(evaluated) == len(dataset)  # of 18 views
+    moved = {name for name in before if not torch.equal(before[name], after[name])}
+    assert moved
+    assert all(name.startswith("heads") for name in moved)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("images_per_step", 0), ("short_sides", ()), ("regions_per_batch", 0), ("log_every", 0)],
+)
+def test_impossible_numbers_are_named(
+    dataset: Dataset, tmp_path: Path, name: str, number: object
+) -> None:
+    with pytest.raises(InputError, match=rf"training\.{name}: is 0; give at least 1"):
+        trained(dataset, tmp_path / "run", **{name: number})
 
 
 def test_a_full_feature_cache_is_left_as_it_is(dataset: Dataset, tmp_path: Path) -> None:

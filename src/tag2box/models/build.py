@@ -59,6 +59,8 @@ def detector_from(
         stride_in_1x1=model.stride_in_1x1,
     )
     backbone = dataclasses.replace(backbone, pixels=_pixels(model, backbone.pixels))
+    if model.frozen_neck:
+        backbone.neck.requires_grad_(False)
     image_dropout, region_dropout = build_dropout(dropout, backbone.channels)
     return build_detector(
         backbone,
@@ -191,6 +193,8 @@ def _require_possible(model: ModelSettings, dropout: DropoutSettings) -> None:
     if model.neck == "own" and (model.base_stages, model.pool_size) != (7, 7):
         remedy = "add --model.neck fully-connected"
         raise InputError("model", "base_stages and pool_size need a new neck", remedy)
+    if model.frozen_neck and (model.neck != "own" or model.backbone.startswith("timm:")):
+        raise InputError("model.frozen_neck", "a new neck would stay random", "let it learn")
     if dropout.block_size > model.pool_size:
         side = model.pool_size
         problem = f"is {dropout.block_size}, but regions may have only {side} x {side} cells"

@@ -30,10 +30,8 @@ def told(run: Path, *, first: int, last: int, every: int, device: torch.device) 
         write_text(path, "".join(_lines_until(path, first)))
     tensorboard = _tensorboard(run, first)
     columns = (
-        TextColumn("training"),
-        BarColumn(),
+        BarColumn(bar_width=10),
         MofNCompleteColumn(),
-        TextColumn("left"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[words]}"),
     )
@@ -113,17 +111,14 @@ def _gigabytes(device: torch.device) -> float:
 
 
 def _words(progress: Progress, device: torch.device) -> str:
-    """The loss and its terms, the students' added up, speed and memory."""
+    """The terms of the loss, the students' added up, speed and memory; on a line of 80."""
     terms: dict[str, float] = {}
     for name, value in progress.losses.items():
         term = name.removeprefix("loss_").removeprefix("ref_").rstrip("0123456789")
         terms[term] = terms.get(term, 0.0) + value
-    parts = " + ".join(f"{name} {value:.3f}" for name, value in terms.items())
+    told = "  ".join(f"{name} {value:.3g}" for name, value in terms.items())
     speed = progress.images / progress.seconds
-    return (
-        f"loss {sum(terms.values()):.3f} = {parts}  {speed:.2f} photos/s  "
-        f"{_gigabytes(device):.1f} GB"
-    )
+    return f"{told}  {speed:.3g} photos/s  {_gigabytes(device):.1f} GB"
 
 
 def _tensorboard(run: Path, first: int) -> Callable[[str, float, int], None] | None:

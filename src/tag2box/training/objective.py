@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from tag2box.models.detector import Detector
+from tag2box.models.necks import FullyConnectedNeck
 from tag2box.models.noise import RegionNoise
 from tag2box.models.outputs import Outputs
 from tag2box.models.sequential import sequential
@@ -106,7 +107,11 @@ def frozen_part(detector: Detector) -> Frozen:
     if _learns(detector.base):
         return "nothing"
     regions = detector.neck
-    dropped = regions.image_dropout is not None or regions.region_dropout is not None
+    dropped = (
+        regions.image_dropout is not None
+        or regions.region_dropout is not None
+        or isinstance(regions.neck, FullyConnectedNeck)
+    )
     if dropped or _learns(regions):
         return "base"
     return "base and neck"

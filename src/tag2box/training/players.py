@@ -9,6 +9,7 @@ from functools import partial
 
 import torch
 
+from tag2box.errors import InputError
 from tag2box.learning.losses import losses
 from tag2box.learning.mining import build_miner
 from tag2box.models.detector import Detector
@@ -23,6 +24,26 @@ from tag2box.training.memory import Split
 from tag2box.training.objective import Losses, Objective, frozen_part
 from tag2box.training.player import Player, player
 from tag2box.training.schedule import Schedule
+
+
+def check_settings(settings: TrainingSettings) -> None:
+    """Raise `InputError` for a number that makes no sense."""
+    batch = settings.regions_per_batch
+    for name, number, least in (
+        ("steps", settings.steps, 1),
+        ("images_per_step", settings.images_per_step, 1),
+        ("linear_rule_images", settings.linear_rule_images, 1),
+        ("short_sides", min(settings.short_sides, default=0), 1),
+        ("long_side", settings.long_side, 1),
+        ("regions_per_batch", 1 if batch == "auto" else batch, 1),
+        ("kept_regions", settings.kept_regions, 0),
+        ("workers", settings.workers, 0),
+        ("checkpoint_every", settings.checkpoint_every, 1),
+        ("keep_checkpoints", settings.keep_checkpoints, 1),
+        ("log_every", settings.log_every, 1),
+    ):
+        if number < least:
+            raise InputError(f"training.{name}", f"is {number}", f"give at least {least}")
 
 
 def fitted(settings: TrainingSettings, ours: Processes) -> TrainingSettings:
@@ -66,9 +87,9 @@ def build_objective(detector: Detector, recipe: Recipe, device: torch.device) ->
         detector,
         build_losses(recipe),
         device,
-        split=Split(settings.regions_per_batch, settings.kept_regions)
-        if settings.regions_per_batch
-        else None,
+        split=None
+        if settings.regions_per_batch == "auto"
+        else Split(settings.regions_per_batch, settings.kept_regions),
         precision=getattr(torch, settings.precision),
         recompute_base=settings.recompute_base,
         cache=build_feature_cache(detector, recipe),

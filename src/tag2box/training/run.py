@@ -27,7 +27,7 @@ from tag2box.training.dump import dump
 from tag2box.training.feature_cache import FeatureCache
 from tag2box.training.loop import Progress, run_steps
 from tag2box.training.metrics import Log, told
-from tag2box.training.players import build_game, fitted
+from tag2box.training.players import build_game, check_settings, fitted
 from tag2box.training.resume import Resume, newest_of, restore, save
 from tag2box.training.samples import Sample, Samples, loaded_ahead
 from tag2box.training.views import Views, indexes_of_step
@@ -46,6 +46,7 @@ def train(
         resume: `auto` goes on from the newest checkpoint in the folder; `never` refuses a folder
             that has one.
     """
+    check_settings(recipe.training)
     with processes(recipe.training.device) as ours:
         settings = fitted(recipe.training, ours)
         torch.manual_seed(settings.seed)
