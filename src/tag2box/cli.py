@@ -34,9 +34,10 @@ Image tags in, object boxes out.
 
 {verbs}
 
-`tag2box VERB --help` shows the settings of a verb and an example.
+`tag2box VERB --help` shows an example and what is most asked for, `--help all` every setting.
 Any setting can also stand in a TOML file: `--recipe FILE`; the command line wins.
 `--recipe NAME` takes one that comes with the package, like laptop.
+`tag2box --completion bash` (zsh, fish) prints what that shell needs to complete all this.
 """
 
 
@@ -51,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"tag2box {importlib.metadata.version('tag2box')}\n")
         return 0
     try:
+        if arguments[0] == "--completion":
+            return _complete(arguments[1:])
         return _run(arguments[0], arguments[1:])
     except InputError as error:
         sys.stderr.write(f"tag2box: {error}\n")
@@ -64,8 +67,30 @@ def _run(name: str, arguments: list[str]) -> int:
     if name not in VERBS:
         raise InputError(name, "is not a verb", f"use one of {', '.join(VERBS)}")
     warnings.showwarning = _show_warning
-    verb = importlib.import_module(f"tag2box.verbs.{name.replace('-', '_')}").Verb
-    return int(_settings(verb, name, arguments).run())
+    asked = next((n for n, word in enumerate(arguments) if word in ("-h", "--help")), None)
+    if asked is not None:
+        from tag2box.help import page
+
+        sys.stdout.write(page(_verb(name), name, *arguments[asked + 1 : asked + 2]))
+        return 0
+    return int(_settings(_verb(name), name, arguments).run())
+
+
+def _verb(name: str) -> type[Any]:
+    verb: type[Any] = importlib.import_module(f"tag2box.verbs.{name.replace('-', '_')}").Verb
+    return verb
+
+
+def _complete(arguments: list[str]) -> int:
+    from tag2box.completion import SHELLS, script
+    from tag2box.help import all_options
+
+    if len(arguments) != 1:
+        raise InputError("--completion", "names no shell", f"add one of {', '.join(SHELLS)}")
+    sys.stdout.write(
+        script(arguments[0], VERBS, {name: all_options(_verb(name)) for name in VERBS})
+    )
+    return 0
 
 
 def _settings(verb: type[Any], name: str, arguments: list[str]) -> Any:
@@ -109,7 +134,7 @@ def _recipe(verb: type[Any], word: Path | None, arguments: list[str]) -> Any:
     from tag2box.recipe_file import recipe_named
     from tag2box.verbs.sections import recipe_of_run
 
-    if hasattr(verb, "recipe_for") and not {"-h", "--help"} & set(arguments):
+    if hasattr(verb, "recipe_for"):
         return verb.recipe_for(word)
     if word is not None:
         return recipe_named(word)
