@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,13 +99,14 @@ def stream_of(
     proposals: ProposalSettings,
 ) -> Stream:
     """The stream in a folder, of a job that depends on the weights of the run and the settings."""
-    weights = (run / WEIGHTS).stat()
+    with (run / WEIGHTS).open("rb") as file:  # a run that is trained to its end again is the same
+        weights = hashlib.file_digest(file, "sha256").hexdigest()
     boxes_depend_on = dataclasses.replace(proposals, cache=None, processes=0)
     return Stream(
         folder,
         predictor.class_names,
         {
-            "weights": [weights.st_size, weights.st_mtime_ns],
+            "weights": weights,
             "tags as a gate": predictor.gate,
             "passes": [[one.short_side, one.mirrored] for one in predictor.passes],
             "long side": predictor.long_side,

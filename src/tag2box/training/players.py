@@ -111,9 +111,10 @@ def build_feature_cache(detector: Detector, recipe: Recipe) -> FeatureCache | No
     networks = torch.nn.ModuleList(
         [detector.base] if frozen == "base" else [detector.base, detector.neck]
     )
+    headless = dataclasses.replace(recipe.model, students=0, regression=False)
     return FeatureCache(
         Store(settings.feature_cache or default_cache().with_name("features")),
-        fingerprint(networks, recipe.model, settings.long_side, settings.precision),
+        fingerprint(networks, headless, settings.long_side, settings.precision),
         of_regions=frozen == "base and neck",
         limit=int(settings.feature_cache_gigabytes * 1e9),
     )
