@@ -1,3 +1,5 @@
+import logging
+
 import pytest
 import timm
 import torch
@@ -51,9 +53,12 @@ def test_unusable_models_are_one_sentence() -> None:
 
 def test_no_network_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     create = timm.create_model
+    hub = logging.getLogger("huggingface_hub.utils._http")
+    told = hub.isEnabledFor(logging.WARNING)
 
     def offline(name: str, **options: object) -> object:
         if options.get("pretrained"):
+            assert not hub.isEnabledFor(logging.WARNING)  # it would tell each of its retries
             raise OSError("Name or service not known\nmore lines")
         return create(name, **options)
 
@@ -62,3 +67,4 @@ def test_no_network_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         InputError, match=r"timm:resnet10t: its weights cannot be downloaded \(Name"
     ):
         build_backbone("timm:resnet10t", weights="imagenet")
+    assert hub.isEnabledFor(logging.WARNING) == told

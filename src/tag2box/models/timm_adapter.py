@@ -5,8 +5,10 @@ model, so the neck is two new fully connected layers. Batch norm is frozen.
 """
 
 import difflib
+import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import timm
@@ -60,7 +62,7 @@ def timm_backbone(
         raise InputError(f"timm:{name}", problem, "choose a model with maps of stride 16 or less")
     options: dict[str, Any] = {"out_indices": (level,)}
     if weights == "imagenet":
-        with downloading(f"timm:{name}"):
+        with downloading(f"timm:{name}"), _without_retries_told():
             network = _network(name, pretrained=True, **options)
     elif isinstance(weights, str):
         network = _network(name, **options)
@@ -83,6 +85,18 @@ def timm_backbone(
         pool_size=POOL_SIZE,
         pixels=PixelStatistics("RGB", _times_255(config["mean"]), _times_255(config["std"])),
     )
+
+
+@contextmanager
+def _without_retries_told() -> Iterator[None]:
+    """The hub's client warns at each of a dozen tries; what failed in the end is enough."""
+    hub = logging.getLogger("huggingface_hub")
+    before = hub.level
+    hub.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        hub.setLevel(before)
 
 
 def _network(name: str, **options: Any) -> Any:
