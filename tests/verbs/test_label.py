@@ -80,7 +80,9 @@ def test_other_tags_are_looked_at_again(
         "a.png": ["dog"],
         "b.png": ["dog", "owl"],
     }
-    assert "or the best of a tag" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "or the best of a tag" in printed.out
+    assert "tags.csv: a table of tags, photos in " in printed.err
 
 
 def test_classes_the_run_does_not_know(

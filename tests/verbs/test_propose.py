@@ -58,7 +58,8 @@ def test_fills_once_and_states_numbers(
     voc: Path, own_cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = (voc, "--split", "train", "--proposals", "half:propose", "--stats")
-    out, _ = run(capsys, *arguments)
+    out, said = run(capsys, *arguments)
+    assert f"tag2box: {voc}: Pascal VOC, split train\n" in said
     assert "2 photos, the proposals of 2 computed now" in out
     assert len(list(own_cache.glob("half-propose-*/*.boxes"))) == 1
     out, _ = run(capsys, *arguments)

@@ -74,7 +74,9 @@ def test_without_an_option_the_laptop_recipe_trains_into_runs(
     run = quick.parent / "runs" / "images"
     written = {"model.safetensors", "recipe.toml", "metrics.jsonl", "diagnosis.json"}
     assert written <= {path.name for path in run.iterdir()}
-    assert "tag2box: recipe laptop, as there is no GPU" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "tag2box: recipe laptop, as there is no GPU" in said
+    assert f"{photos / 'dog.csv'}: a table of tags, photos in {photos}\n" in said
     assert json.loads((run / "diagnosis.json").read_text())["photos"] == 12
     assert main(["predict", str(photos), "--run", str(run), "--inference.least-score", "0"]) == 0
 

@@ -18,6 +18,7 @@ from tag2box.recipe import (
     ReadingSettings,
 )
 from tag2box.structures import Dataset, TaggedImage
+from tag2box.verbs.announcing import announce
 from tag2box.verbs.looking import SECTIONS_OF_RUN, Looking, look
 from tag2box.verbs.reporting import report_run
 from tag2box.verbs.writing import Written, say, write_found
@@ -66,7 +67,9 @@ class Verb:
 
     def run(self) -> int:
         """Look at the photos and write the boxes."""
-        written = self.label(read_dataset(self.data, self.reading))
+        dataset = read_dataset(self.data, self.reading)
+        announce(self.data, self.reading)
+        written = self.label(dataset)
         if written is not None:
             say(written, self._how, as_json=self.json)
         return 0

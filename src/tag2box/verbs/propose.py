@@ -24,6 +24,7 @@ from tag2box.proposals.sources import UnreadablePhoto
 from tag2box.proposals.supply import ProposalSupply, open_supply
 from tag2box.recipe import ImageSettings, ProposalSettings, ReadingSettings
 from tag2box.structures import Dataset, TaggedImage
+from tag2box.verbs.announcing import announce
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,9 @@ def _photos(paths: tuple[Path, ...], reading: ReadingSettings) -> Dataset:
             if found:
                 images = zip(names, found, strict=True)
                 return Dataset((), tuple(TaggedImage(n, p, frozenset()) for n, p in images))
-    return read_dataset(paths, reading)
+    dataset = read_dataset(paths, reading)
+    announce(paths, reading)
+    return dataset
 
 
 def _is_boxed(paths: tuple[Path, ...], reading: ReadingSettings) -> bool:

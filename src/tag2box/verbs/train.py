@@ -36,6 +36,7 @@ from tag2box.recipe import (
 )
 from tag2box.recipe_file import recipe_named
 from tag2box.structures import Dataset
+from tag2box.verbs.announcing import announce
 from tag2box.verbs.looking import Looking, look
 from tag2box.verbs.reporting import report_run
 
@@ -101,7 +102,9 @@ class Verb:
         """Check, then train; 130 after Ctrl-C."""
         if not self.data:
             raise InputError("train", "no data set is named", "name a folder of tagged photos")
-        finished = self.train(read_dataset(self.data, self.reading))
+        dataset = read_dataset(self.data, self.reading)
+        announce(self.data, self.reading)
+        finished = self.train(dataset)
         if finished:
             _say(f"the detector is in {self.folder}")
         else:
