@@ -155,7 +155,7 @@ BAD = [
     ("images.0.width", -1, r"images\[0\].width: .*>= 0"),
     ("images.0.width", "wide", r"images\[0\].width: .*`str`"),
     ("images.0.file_name", "c.jpg", r"'c\.jpg' is not in"),
-    ("images.0.file_name", "../a.jpg", r"'\.\./a\.jpg' leaves"),
+    ("images.0.file_name", "../a.jpg", r"images\[0\]: the image path '\.\./a\.jpg' leaves"),
     ("images.0.file_name", "/etc/passwd", "absolute"),
     ("categories.0.id", 5, "category id 5 is used twice"),
     ("categories.0.name", "zebra", "category name 'zebra' is used twice"),

@@ -127,8 +127,9 @@ def _image_files(
     places = [base / place for base in bases for place in (split, f"images/{split}", "images", "")]
     folders = [Folder(place) for place in places if place.is_dir()] or [Folder(bases[0])]
     names = [entry.file_name for entry in entries]
-    folder = next((f for f in folders if any(f.find(n, file) for n in names[:100])), folders[0])
-    found = [folder.find(name, file) for name in names]
+    stated = [(name, f"{file}: images[{i}]") for i, name in enumerate(names)]
+    folder = next((f for f in folders if any(f.find(*one) for one in stated[:100])), folders[0])
+    found = [folder.find(*one) for one in stated]
     if must_exist:
         return all_there(found, folder.root, names.__getitem__, file)
     return tuple(path or folder.root / name for path, name in zip(found, names, strict=True))
