@@ -1,25 +1,29 @@
 """Memory and time of a training step against the number of regions, as in the paper's figure.
 
-    python benchmarks/memory.py [--quick | --full] [--device cuda] [--plot FILE]
+    python benchmarks/memory.py [--quick | --full] [--device cuda] [--plot FILE] [--write PAGE]
 
 ResNet-101-C4 with random weights and all losses of the method, on one photo of noise: plain
 back-propagation against the sequential one, whose sub-batch is half the smallest count. Each point
 is a fresh process: on a GPU its peak is that of CUDA's allocator, on a CPU its largest resident
 size, interpreter and libraries included. `--full` is the paper's setting: 600 x 600 pixels, 1,000
 to 5,000 regions, and 20,000. `--quick`, the default without a GPU, has 224 x 224 pixels and 40 to
-200 regions, and 800; its 5k and 20k are five and twenty times the smallest count.
+200 regions, and 800; its 5k and 20k are five and twenty times the smallest count. `--multiples 1 5`
+measures only it and these multiples of it; a figure that needs another is then null.
 
 A second table shows what keeping the inside of more regions, instead of computing it again, saves
 in time and costs in memory. The last line is a JSON object; `--read FILE` prints and draws one
-that was kept.
+that was kept. `--write PAGE` puts what is printed into a page of Markdown, with the plot beside it.
 """
 
 import argparse
 import json
+import os
+import platform
 import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +43,8 @@ CLASSES = 20
 DIMENSION = 2048
 """Of the neck's outputs."""
 TAGS = (3, 11)
+MULTIPLES = (1, 2, 3, 4, 5, 20)
+"""Of the smallest count; plain back-propagation goes up to five."""
 OUT_OF_MEMORY = ("out of memory", "not enough memory", "allocate memory", "MemoryError")
 
 
@@ -169,39 +175,60 @@ def limit_memory() -> None:
     lines = Path("/proc/meminfo").read_text().splitlines()
     free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (int(0.9 * free), most))
+    limit = int(0.9 * free)
+    if most != resource.RLIM_INFINITY:
+        limit = min(limit, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 
-def collect(sizes: Sizes, device: str, repeats: int) -> dict[str, Any]:
+def collect(
+    sizes: Sizes, device: str, repeats: int, multiples: Sequence[int] = MULTIPLES
+) -> dict[str, Any]:
     """Every point of the figure and of the trade-off, told while they come."""
+    smallest_that_did_not_fit = float("inf")
 
     def at(regions: int, *, plain: bool = False, kept: int = sizes.sub_batch) -> dict[str, Any]:
+        nonlocal smallest_that_did_not_fit
         sub_batch = regions if plain else sizes.sub_batch
-        found = in_a_process(
-            "measure", Point(device, sizes.side, regions, sub_batch, kept, repeats)
-        )
+        whole = plain or kept >= regions
+        found = None
+        if not whole or regions < smallest_that_did_not_fit:
+            point = Point(device, sizes.side, regions, sub_batch, kept, repeats)
+            found = in_a_process("measure", point)
+        if whole and not found:
+            smallest_that_did_not_fit = min(smallest_that_did_not_fit, regions)
         way, kept = ("plain", regions) if plain else ("sequential", kept)
         row = {"way": way, "regions": regions, "kept": min(kept, regions), **(found or {})}
         print(told(row), file=sys.stderr, flush=True)
         return row
 
-    counts = [factor * sizes.smallest for factor in range(1, 6)]
+    factors = sorted({1, *multiples})
+    counts = [factor * sizes.smallest for factor in factors if factor <= 5]
     curve = [at(count, plain=plain) for count in counts for plain in (True, False)]
-    curve.append(at(20 * sizes.smallest))
-    trade = [at(counts[-1], kept=factor * sizes.sub_batch) for factor in (1, 4, 10)]
+    trade = [curve[-1], *(at(counts[-1], kept=factor * sizes.sub_batch) for factor in (4, 10))]
+    curve += [at(factor * sizes.smallest) for factor in factors if factor > 5]
     small = Point(device, sizes.side, sizes.smallest, sizes.sub_batch)
     error = in_a_process("gradient_error", small)
     assert error is not None
-    name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
-    machine = f"{name}, {torch.get_num_threads()} threads, torch {torch.__version__}"
     return {
         **asdict(sizes),
         "sub_batch": sizes.sub_batch,
-        "machine": machine,
+        "machine": machine(device),
+        "repeats": repeats,
         "curve": curve,
         "trade": trade,
         **error,
     }
+
+
+def machine(device: str) -> str:
+    """Where the figures come from."""
+    name = (
+        torch.cuda.get_device_name()
+        if device == "cuda"
+        else f"{os.cpu_count()} cores ({platform.machine()}), {torch.get_num_threads()} threads"
+    )
+    return f"{name}, torch {torch.__version__}"
 
 
 def told(row: dict[str, Any]) -> str:
@@ -214,42 +241,70 @@ def told(row: dict[str, Any]) -> str:
     return f"{row['regions']:>8} {row['kept']:>8} {row['way']:>12} {figures}"
 
 
-def summary(found: dict[str, Any]) -> dict[str, float]:
-    """The figures that have a bar."""
-    points = {(row["way"], row["regions"]): row for row in found["curve"]}
+def summary(found: dict[str, Any]) -> dict[str, float | None]:
+    """The figures that have a bar; null where a count they need was not measured."""
+    points = {(row["way"], row["regions"]): row for row in found["curve"] if "seconds" in row}
     first, fifth, twentieth = (
-        points["sequential", factor * found["smallest"]] for factor in (1, 5, 20)
+        points.get(("sequential", factor * found["smallest"])) for factor in (1, 5, 20)
     )
-    outputs = (fifth["regions"] - first["regions"]) * DIMENSION * 4 / 1e9  # of the neck, float32
-    growth = (fifth["gigabytes"] - first["gigabytes"] - outputs) / first["gigabytes"]
     ratios = [
         points["sequential", count]["seconds"] / row["seconds"]
         for (way, count), row in points.items()
-        if way == "plain" and "seconds" in row
+        if way == "plain"
     ]
     return {
-        "growth_1k_5k": round(growth, 4),
-        "time_ratio": round(max(ratios), 3),
+        "growth_1k_5k": round(growth(first, fifth), 4) if first and fifth else None,
+        "time_ratio": round(max(ratios), 3) if ratios else None,
         "gradient_relative_error": found["error"],
-        "peak_gb_20k": round(twentieth["gigabytes"], 3),
+        "peak_gb_20k": round(twentieth["gigabytes"], 3) if twentieth else None,
     }
 
 
-def report(found: dict[str, Any]) -> None:
+def growth(first: dict[str, Any], fifth: dict[str, Any]) -> float:
+    """Of the peak, as a share of the first, beyond what the neck's outputs take."""
+    outputs = (fifth["regions"] - first["regions"]) * DIMENSION * 4 / 1e9  # float32
+    share: float = (fifth["gigabytes"] - first["gigabytes"] - outputs) / first["gigabytes"]
+    return share
+
+
+def report(found: dict[str, Any]) -> str:
     """The tables."""
-    print(
+    lines = [
         f"ResNet-101-C4, {found['side']} x {found['side']} pixels, "
-        f"sub-batches of {found['sub_batch']} regions"
-    )
-    print(found["machine"])
+        f"sub-batches of {found['sub_batch']} regions",
+        f"{found['machine']}; least of {found['repeats']} steps",
+    ]
     if found["smallest"] != FULL.smallest:
-        print(
-            f"1k, 5k and 20k stand for {', '.join(str(n * found['smallest']) for n in (1, 5, 20))}"
-        )
+        stand_in = ", ".join(str(n * found["smallest"]) for n in (1, 5, 20))
+        lines.append(f"1k, 5k and 20k stand for {stand_in}")
     for title, rows in (("Peak and time of a step", "curve"), ("Keeping more", "trade")):
-        print(f"\n{title}\n{'regions':>8} {'kept':>8} {'way':>12} {'peak':>13} {'time':>12}")
-        for row in found[rows]:
-            print(told(row))
+        heading = f"{'regions':>8} {'kept':>8} {'way':>12} {'peak':>13} {'time':>12}"
+        lines += ["", title, heading, *map(told, found[rows])]
+    return "\n".join(lines)
+
+
+def write_page(found: dict[str, Any], path: Path) -> None:
+    """What was printed, as a page, and the plot beside it."""
+    plot = path.with_suffix(".svg")
+    draw(found, plot)
+    size = "--full" if found["smallest"] == FULL.smallest else "--quick"
+    path.write_text(
+        f"""# Memory and time of a training step against the number of regions
+
+Printed by `python benchmarks/memory.py {size}`, which says what is measured and how. Plain
+back-propagation against the sequential one of section 3.3 of the paper; `kept` is how many regions
+keep their inside for the backward pass instead of computing it again.
+
+![Peak memory and time against regions, and what keeping more saves]({plot.name})
+
+```text
+{report(found)}
+
+{json.dumps(summary(found))}
+```
+""",
+        encoding="utf-8",
+    )
 
 
 def draw(found: dict[str, Any], path: Path) -> None:
@@ -265,10 +320,11 @@ def draw(found: dict[str, Any], path: Path) -> None:
             axis.set(xlabel="regions", ylabel=f"{key} of a step", ylim=(0, None))
     axes[0].legend()
     rows = [r for r in found["trade"] if "seconds" in r]
+    most = found["trade"][0]["regions"]
     axes[2].plot([r["gigabytes"] for r in rows], [r["seconds"] for r in rows], "o-")
     for row in rows:
         axes[2].annotate(row["kept"], (row["gigabytes"], row["seconds"]))
-    axes[2].set(xlabel="gigabytes", ylabel="seconds", title=f"regions kept of {rows[0]['regions']}")
+    axes[2].set(xlabel="gigabytes", ylabel="seconds", title=f"regions kept of {most}")
     figure.suptitle(f"ResNet-101-C4, {found['side']} x {found['side']}; {found['machine']}")
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
@@ -280,7 +336,9 @@ def main() -> None:
     options.add_argument("--quick", dest="sizes", action="store_const", const=QUICK)
     options.add_argument("--full", dest="sizes", action="store_const", const=FULL)
     options.add_argument("--repeats", type=int, default=2)
+    options.add_argument("--multiples", type=int, nargs="+", choices=MULTIPLES, default=MULTIPLES)
     options.add_argument("--plot", type=Path)
+    options.add_argument("--write", type=Path, metavar="PAGE")
     options.add_argument("--read", type=Path)
     options.add_argument("--task", nargs=2, help=argparse.SUPPRESS)
     asked = options.parse_args()
@@ -295,10 +353,12 @@ def main() -> None:
         found = json.loads(asked.read.read_text().splitlines()[-1])
     else:
         sizes = asked.sizes or (FULL if asked.device == "cuda" else QUICK)
-        found = collect(sizes, asked.device, asked.repeats)
-    report(found)
+        found = collect(sizes, asked.device, asked.repeats, asked.multiples)
+    print(report(found))
     if asked.plot:
         draw(found, asked.plot)
+    if asked.write:
+        write_page(found, asked.write)
     print(json.dumps({**summary(found), **found}))
 
 
