@@ -78,6 +78,18 @@ def test_an_image_answers_to_its_number_and_its_name(
     np.testing.assert_array_equal(table.boxes, [[1, 2, 4, 6]])
 
 
+@pytest.mark.parametrize("image_id", ["2008_000002.jpg", "JPEGImages/2008_000002.JPG"])
+def test_an_image_without_a_suffix_answers_to_its_file(tmp_path: Path, image_id: str) -> None:
+    truth = replace(TRUTH, image_ids=("7", "2008_000002", "2008_000003"))
+    table = read_results(results_file(tmp_path, row(image_id=image_id)), truth)
+    assert table.images.tolist() == [1]
+
+
+def test_a_whole_number_may_be_written_as_a_float(tmp_path: Path) -> None:
+    table = read_results(results_file(tmp_path, row(image_id=7.0, category_id=90.0)), TRUTH)
+    assert (table.images.tolist(), table.classes.tolist()) == ([0], [2])
+
+
 def test_a_name_that_two_images_have_is_unknown(tmp_path: Path) -> None:
     truth = replace(TRUTH, image_ids=("a/1.jpg", "b/1.jpg", "1"))
     assert read_results(results_file(tmp_path, row(image_id=1)), truth).images.tolist() == [2]
@@ -105,7 +117,7 @@ def test_other_images_can_be_skipped(tmp_path: Path) -> None:
     ("bad", "message"),
     [
         (row(image_id=8), "result [1]: the image_id 8 is not in the ground truth; name an image"),
-        (row(image_id=None), "result [1].image_id: Expected `int | str`, got `null` in {"),
+        (row(image_id=None), "result [1].image_id: Expected `int | float | str`, got `null` in {"),
         (row(category_id=3), "result [1]: the category_id 3 is unknown; the classes are 1 cat, 17"),
         (row(category_id="yeti"), "result [1]: the category_id 'yeti' is unknown"),
         (row(bbox=[1, 2, -3, 4]), "result [1]: the bbox (1.0, 2.0, -3.0, 4.0) has a negative size"),

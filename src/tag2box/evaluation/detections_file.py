@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from tag2box.data.images import SUFFIXES
 from tag2box.errors import InputError
 from tag2box.evaluation.detection_table import DetectionTable
 from tag2box.evaluation.ground_truth import GroundTruth
@@ -28,10 +29,13 @@ _KIND = "a list of {image_id, category_id, bbox: [x, y, width, height], score}"
 
 
 class Result(msgspec.Struct, gc=False):
-    """One detection of the file; what else an entry holds is passed over."""
+    """One detection of the file; what else an entry holds is passed over.
 
-    image_id: int | str
-    category_id: int | str
+    Some tools write whole numbers as 7.0.
+    """
+
+    image_id: int | str | float
+    category_id: int | str | float
     bbox: tuple[float, float, float, float]
     score: float
 
@@ -42,13 +46,13 @@ def read_results(
     """The detections of a COCO results file.
 
     `image_id` is the image's number or name in the ground truth: of an image `2008_000002` also
-    2008000002 or the file name. `category_id` is the number the COCO file gives the class, where
-    the ground truth is none 1, 2, ... in the order of its class names; or the name of the class.
-    Detections in images the ground truth does not have are an error, or skipped if `other_images`
-    says so. Raises `InputError` naming the first wrong entry.
+    2008000002 or the name of its file. `category_id` is the number the COCO file gives the class,
+    where the ground truth is none 1, 2, ... in the order of its class names; or the name of the
+    class. Detections in images the ground truth does not have are an error, or skipped if
+    `other_images` says so. Raises `InputError` naming the first wrong entry.
     """
     results = _decode(path)
-    images = _positions([r.image_id for r in results], image_index(truth))
+    images = _positions(_image_keys(results, truth), image_index(truth))
     numbers = truth.numbers()
     class_index: dict[int | str, int] = {
         key: index for index, item in enumerate(numbers.items()) for key in item
@@ -175,7 +179,21 @@ def image_index(truth: GroundTruth) -> dict[int | str, int]:
     return index_of
 
 
-def _positions(keys: list[int | str], index: dict[int | str, int]) -> npt.NDArray[np.int64]:
+def _image_keys(results: list[Result], truth: GroundTruth) -> list[int | str | float]:
+    """What the results call their images; without suffix where the truth's ids have none (VOC)."""
+    keys = [r.image_id for r in results]
+    if any(_is_file_name(image_id) for image_id in truth.image_ids):
+        return keys
+    return [PurePosixPath(k).stem if isinstance(k, str) and _is_file_name(k) else k for k in keys]
+
+
+def _is_file_name(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() in SUFFIXES
+
+
+def _positions(
+    keys: Sequence[int | str | float], index: Mapping[Any, int]
+) -> npt.NDArray[np.int64]:
     """Where each key stands, -1 for an unknown one: (D,)."""
     return np.fromiter((index.get(key, -1) for key in keys), np.int64, count=len(keys))
 
