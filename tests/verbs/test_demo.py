@@ -1,3 +1,4 @@
+import json
 import re
 from contextlib import redirect_stdout
 from io import StringIO
@@ -61,6 +62,7 @@ def test_it_says_where_the_report_is(demo: tuple[Path, str]) -> None:
     page = (out / "report.html").read_text(encoding="utf-8")
     assert BASELINE in page
     assert ADVERSARY in page
+    assert "24 photos, 0 of them without a tag" in page
 
 
 @pytest.mark.slow
@@ -71,11 +73,18 @@ def test_the_picture_is_small_enough_for_a_readme(demo: tuple[Path, str]) -> Non
 
 
 @pytest.mark.slow
-def test_the_same_command_trains_nothing_twice(demo: tuple[Path, str]) -> None:
+def test_the_same_command_trains_nothing_twice(
+    demo: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     weights = demo[0] / ADVERSARY / "model.safetensors"
     before = weights.read_bytes()
     lines = (demo[0] / ADVERSARY / "metrics.jsonl").read_bytes()
-    assert main(["demo", "--out", str(demo[0]), *LEARNABLE, *SMALL]) == 0
+    assert main(["demo", "--out", str(demo[0]), *LEARNABLE, *SMALL, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert list(said) == ["middle of the photo", BASELINE, STUDENTS, ADVERSARY]
+    for name, shares in said.items():
+        row = " ".join(f"{100 * share:.1f}" for share in shares.values())
+        assert row in " ".join(re.sub(r"[^\w. ]", " ", demo[1]).split()), name
     assert weights.read_bytes() == before
     assert (demo[0] / ADVERSARY / "metrics.jsonl").read_bytes() == lines
 

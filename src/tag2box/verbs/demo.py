@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
@@ -14,6 +16,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from tag2box.data.doctor import examine
+from tag2box.data.findings import Diagnosis
 from tag2box.data.images import image_size, read_image
 from tag2box.data.reading import read_dataset
 from tag2box.data.scene_files import write_scenes
@@ -33,6 +36,7 @@ from tag2box.structures import Dataset, Detections
 from tag2box.verbs.looking import Looking, look
 
 _SHOWN = 4
+_PROBLEMS = ("part", "group", "missed")
 _PALETTE = 256  # colours of the picture, which keeps it small
 
 
@@ -52,6 +56,8 @@ class Verb:
     """Steps of each training; those of the recipe `demo` when 0."""
     seed: int = 0
     """Of the trainings; of the scenes it is --scenes.seed."""
+    json: bool = False
+    """Print the scores as JSON, shares from 0 to 1, and the rest on standard error."""
     scenes: SceneSettings = field(default_factory=SceneSettings)
 
     def run(self) -> int:
@@ -59,14 +65,16 @@ class Verb:
         for name in ("train", "val"):
             if not getattr(self.scenes, name):
                 raise InputError(f"scenes.{name}", "0 scenes leave nothing to do", "give 1 or more")
-        console = Console(highlight=False, markup=False)
+        console = Console(highlight=False, markup=False, stderr=self.json)
         folder = self.out / "scenes"
         self._write(folder, console)
         val = ReadingSettings(split="val")
         truth = read_ground_truth([folder], val)
         unseen = read_dataset([folder], val)
         photos = read_dataset([folder], ReadingSettings(split="train"))
-        if not _check(photos, unseen, console):
+        diagnosis = examine(photos, other=unseen)
+        _print(diagnosis, console)
+        if not diagnosis.learnable:
             return 1
         found = {"middle of the photo": one_box_a_tag(unseen, share=0.5)}
         for name, recipe in recipes(self._recipe()).items():
@@ -76,10 +84,14 @@ class Verb:
                 return 130
             found[name] = _predict(unseen, recipe, self.out / name)
         parts = read_part_boxes(folder / "annotations" / "instances_val.json")
-        console.print(table_of(scores(truth, parts, found)))
-        self._report(truth, console)
+        rows = scores(truth, parts, found)
+        console.print(table_of(rows))
+        self._report(truth, diagnosis, console)
         _draw(unseen, surest(found[ADVERSARY], len(truth.boxes)), self.out / "picture.png")
         console.print(f"{printable(self.out / 'picture.png')}: photos with tags, and found boxes")
+        if self.json:
+            plain = {name: row.to_plain() for name, row in rows.items()}
+            sys.stdout.write(msgspec.json.encode(plain).decode() + "\n")
         return 0
 
     def _recipe(self) -> Recipe:
@@ -112,13 +124,14 @@ class Verb:
             f"{folder}: {settings.train} scenes to learn from, {settings.val} to score on"
         )
 
-    def _report(self, truth: GroundTruth, console: Console) -> None:
+    def _report(self, truth: GroundTruth, diagnosis: Diagnosis, console: Console) -> None:
         path = self.out / "report.html"
         write_report(
             path,
             title=f"{BASELINE} and {ADVERSARY}",
             runs=[read_run(self.out / name / "predict") for name in (BASELINE, ADVERSARY)],
             truth=truth,
+            diagnosis=diagnosis,
         )
         console.print(f"{printable(path)}: the report, {BASELINE} and {ADVERSARY} side by side")
 
@@ -165,6 +178,15 @@ class Row:
     problems: Problems
     """Of its surest boxes, as many as there are objects."""
 
+    def to_plain(self) -> dict[str, float]:
+        """By name, for a program."""
+        shares = self.problems.shares()
+        return {
+            "average_precision": self.average_precision,
+            "corloc": self.corloc,
+            **{name: shares[name] for name in _PROBLEMS},
+        }
+
 
 def scores(
     truth: GroundTruth,
@@ -199,10 +221,7 @@ def table_of(rows: Mapping[str, Row]) -> Table:
     for heading in ("AP50", "CorLoc", "part-boxes", "groups", "missed"):
         table.add_column(heading, justify="right")
     for name, row in rows.items():
-        shares = row.problems.shares()
-        numbers = (row.average_precision, row.corloc)
-        problem = (shares[key] for key in ("part", "group", "missed"))
-        table.add_row(name, *(f"{100 * share:.1f}" for share in (*numbers, *problem)))
+        table.add_row(name, *(f"{100 * share:.1f}" for share in row.to_plain().values()))
     return table
 
 
@@ -229,13 +248,11 @@ def one_box_a_tag(photos: Dataset, *, share: float) -> list[Detections]:
     return found
 
 
-def _check(photos: Dataset, val: Dataset, console: Console) -> bool:
+def _print(diagnosis: Diagnosis, console: Console) -> None:
     """What `tag2box check` says of these photos, and whether they can be learnt from."""
-    diagnosis = examine(photos, other=val)
     for table in diagnosis_tables(diagnosis):
         console.print(table)
     console.print(f"The tags {'can' if diagnosis.learnable else 'cannot'} be learnt from.")
-    return diagnosis.learnable
 
 
 def _draw(photos: Dataset, found: Sequence[Detections], path: Path) -> None:
