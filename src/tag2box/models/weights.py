@@ -44,7 +44,8 @@ def read_tensors_only(path: Path) -> object:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a wrong file may fail in any way
         reason = str(error).partition("\n")[0]
-        if isinstance(error, UnpicklingError):  # in torch's own words: read it unsafely
+        # In torch's own words: read it unsafely; or the byte it stumbled over; or nothing.
+        if isinstance(error, UnpicklingError | LookupError | EOFError):
             reason = "it holds code, or is broken"
         raise InputError(
             path,

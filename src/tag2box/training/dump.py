@@ -19,12 +19,12 @@ def dump(
     """Find the photo and the term, keep both in a file, and say so.
 
     The step is evaluated again, one photo at a time: with the same weights and noise it fails as
-    before.
+    before. Every process looks at its own photos, so the file is named by the view too.
     """
-    path = run / "non_finite" / f"step_{step + 1}.pt"
     for sample in samples:
         terms = {name: value.item() for name, value in objective(sample).items()}
         if not finite(terms):
+            path = run / "non_finite" / f"step_{step + 1}_view_{sample.view.index}.pt"
             path.parent.mkdir(parents=True, exist_ok=True)
             torch.save(
                 {
