@@ -1,10 +1,12 @@
 """Reading: a COCO-sized instances file against plain json.load, and Pascal VOC's XML files.
 
 The files are made in a temporary folder (about 0.4 GB, with polygons like COCO's); each reading
-runs alone in a fresh process, which reports its CPU seconds and its peak memory. `tag2box --help`
-is timed by the clock, the median of five. The last line is one JSON object.
+runs alone in a fresh process, which reports its CPU seconds and its peak memory. Then comes
+benchmarks/evaluation.py: scoring 5,000 images against pycocotools. `tag2box --help` is timed by
+the clock, the median of five; with --make so are `make demo` and `make test`, each in a clean
+clone of what is committed. The last line is one JSON object.
 
-    python benchmarks/data.py [--images 118000 --boxes 860000 --xml-files 5000]
+    python benchmarks/data.py [--images 118000 --boxes 860000 --xml-files 5000] [--make]
 """
 
 import argparse
@@ -22,6 +24,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+ROOT = Path(__file__).resolve().parents[1]
 CLASSES = 80
 WIDTH, HEIGHT = 640, 480
 POLYGON_POINTS = 22
@@ -63,6 +66,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=118_000)
     parser.add_argument("--boxes", type=int, default=860_000)
     parser.add_argument("--xml-files", type=int, default=5_000)
+    parser.add_argument("--make", action="store_true", help="time make demo and make test too")
     parser.add_argument("--only", nargs=2, metavar=("READING", "PATH"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.only:
@@ -79,7 +83,7 @@ def main() -> None:
             alone("read_voc", voc),
         )
         megabytes = coco.stat().st_size / 1e6
-    figures = {
+    figures: dict[str, Any] = {
         "coco_file_megabytes": round(megabytes),
         "json_load_seconds": plain["seconds"],
         "json_load_peak_megabytes": plain["peak_megabytes"],
@@ -103,7 +107,29 @@ def main() -> None:
     }.items():
         table.add_row(label, f"{row['seconds']:.2f}", f"{row['peak_megabytes']:.0f}")
     Console().print(table)
+    figures["scoring"] = scoring()
+    if options.make:
+        figures |= {f"make_{target}_seconds": make_seconds(target) for target in ("demo", "test")}
     print(json.dumps(figures))
+
+
+def scoring() -> dict[str, float]:
+    """The figures of benchmarks/evaluation.py, whose table is printed."""
+    command = [sys.executable, Path(__file__).with_name("evaluation.py")]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    table, _, last = done.stdout.rstrip().rpartition("\n")
+    print(table)
+    figures: dict[str, float] = json.loads(last)
+    return figures
+
+
+def make_seconds(target: str) -> float:
+    """What a person waits for the first command in a clean clone, installation included."""
+    with tempfile.TemporaryDirectory() as name:
+        subprocess.run(["git", "clone", "--quiet", ROOT, name], check=True)
+        start = time.perf_counter()
+        subprocess.run(["make", target], cwd=name, check=True, stdout=sys.stderr)
+        return round(time.perf_counter() - start)
 
 
 def help_seconds() -> float:

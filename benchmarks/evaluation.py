@@ -3,7 +3,7 @@
 Makes a data set with COCO's number of classes in a temporary folder, scores it, compares the
 numbers and prints CPU seconds. The last line is one JSON object.
 
-    python benchmarks/evaluation.py [--images 500 --detections 50000]
+    python benchmarks/evaluation.py [--images 5000 --detections 500000]
 """
 
 import argparse
