@@ -227,6 +227,18 @@ def test_two_runs_stand_side_by_side(
     assert gain == "1.00"
 
 
+def test_names_of_classes_are_not_torn_beside_long_names_of_runs(
+    browser: Browser, make_run: MakeRun, truth: GroundTruth, tmp_path: Path
+) -> None:
+    right = ([10, 10, 50, 50], "cat", 0.9)
+    runs = [make_run([right], [], [], name=f"a run of {'many ' * 9}words") for _ in range(2)]
+    write_report(tmp_path / "report.html", title="Both", runs=runs, truth=truth)
+    show(browser, tmp_path / "report.html")
+    browser.click("#tab-scores")
+    heights = "return [...document.querySelectorAll('.numbers tbody th')].map(n => n.offsetHeight)"
+    assert max(browser.run(heights)) < 40  # one line
+
+
 def test_dark_and_light_have_contrast(browser: Browser, page: Path) -> None:
     luminances = {}
     for scheme in ("light", "dark"):
