@@ -278,8 +278,9 @@ class ModelSettings:
     """What the backbone starts from: imagenet, none, or a file of weights."""
     random_neck: bool = False
     """VGG16: accept weights without fc6 and fc7, which then start random, with a warning."""
-    neck: Literal["own", "fully-connected"] = "own"
-    """EfficientNet-Lite0: its last stages, or all stages as base and two new layers (for CPUs)."""
+    neck: Literal["own", "fully-connected", "cells"] = "own"
+    """EfficientNet-Lite0: its last stages, or (for CPUs) all stages as base and two new layers or
+    none: the heads then see the cells a region is pooled to."""
     base_stages: int = 7
     """With a new neck: stages that make the base; 5 see less context and cost half."""
     pool_size: int = 7
@@ -292,6 +293,15 @@ class ModelSettings:
     """Whether the backbone's own neck does not learn either: only the heads do."""
     pooling: Literal["own", "max", "align"] = "own"
     """RoI max pooling (own of VGG16 and ResNet) or RoI align (own of the others)."""
+    region_growth: float = 1.0
+    """Sides of what is pooled over those of the region; above 1 it is seen with what is around."""
+    streams: Literal["neck", "context"] = "neck"
+    """What the two streams of Eq. 1 look at: the neck's outputs, as in the paper, or what the map
+    shows in a region against what it shows around it."""
+    surroundings: float = 1.5
+    """context: sides of the outer edge of what is around, over those of the region."""
+    area_power: float = 1.0
+    """context: detection starts in proportion to this power of a region's area."""
     students: int = 3
     """Students that refine each other; 0 is WSDDN."""
     regression: bool = True

@@ -76,6 +76,8 @@ def test_frozen_random_stages_are_said() -> None:
         ({"neck": "fully-connected", "pool_size": 3}, {"block_size": 4}, "3 x 3 cells"),
         ({"neck": "fully-connected", "base_stages": 8}, {}, "model.base_stages: is 8"),
         ({"pool_size": 3}, {}, "need a new neck"),
+        ({"region_growth": 0.5}, {}, "model.region_growth: is 0.5"),
+        ({"surroundings": float("nan")}, {}, "model.surroundings: is nan"),
         ({"neck": "fully-connected", "frozen_neck": True}, {}, "model.frozen_neck"),
         ({"backbone": "timm:test_efficientnet", "frozen_neck": True}, {}, "model.frozen_neck"),
         ({}, {"temperature": 0.0}, "dropout.temperature: is 0.0"),

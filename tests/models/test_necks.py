@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from tag2box.models.necks import ConvolutionalNeck, FullyConnectedNeck
+from tag2box.models.necks import Cells, ConvolutionalNeck, FullyConnectedNeck
 from tag2box.models.noise import RegionNoise
 
 
@@ -29,3 +29,22 @@ def test_convolutional_neck_is_a_mean_over_cells() -> None:
     pooled = torch.randn(3, 4, 5, 5)
     neck = ConvolutionalNeck(torch.nn.ReLU())
     torch.testing.assert_close(neck(pooled, None), pooled.relu().mean(dim=(2, 3)))
+
+
+@pytest.mark.parametrize("width", [8, 4096])
+def test_features_keep_their_scale_in_layers_of_any_width(width: int) -> None:
+    torch.manual_seed(0)
+    out = FullyConnectedNeck(2 * 3 * 3, width)(torch.randn(500, 2, 3, 3), None)
+    assert 0.2 < out.square().mean().item() < 5
+
+
+@pytest.mark.parametrize("count", [0, 1, 6])
+def test_cells_are_the_heads_inputs_in_the_order_of_the_fully_connected(count: int) -> None:
+    pooled = torch.randn(count, 4, 3, 3)
+    cells = Cells()(pooled, None)
+    assert cells.shape == (count, 36)
+    for region in range(count):
+        for place, (k, y, x) in enumerate(
+            (k, y, x) for k in range(4) for y in range(3) for x in range(3)
+        ):
+            assert cells[region, place] == pooled[region, k, y, x] / 3

@@ -4,8 +4,8 @@ import math
 import pytest
 import torch
 
-from tag2box.models.necks import FullyConnectedNeck
-from tag2box.models.regions import Regions, RoIAlign, RoIMaxPool
+from tag2box.models.necks import Cells, FullyConnectedNeck
+from tag2box.models.regions import Regions, RoIAlign, RoIMaxPool, grown
 
 
 def half_away(x: float) -> int:
@@ -68,3 +68,15 @@ def test_bfloat16_features_keep_exact_boxes(pool: torch.nn.Module) -> None:
     pooled = pool(features, boxes)
     assert pooled.dtype == torch.bfloat16
     torch.testing.assert_close(pooled, pool(features.float(), boxes).bfloat16())
+
+
+@pytest.mark.parametrize("growth", [1.0, 5 / 3])
+def test_a_region_may_be_seen_with_what_is_around_it(growth: float) -> None:
+    """On a map whose value is its own x, a cell is the x of its place in the grown region."""
+    ramp = (torch.arange(40) + 0.5).expand(1, 1, 24, 40)
+    boxes = torch.tensor([[96.0, 64, 192, 112]])
+    cells = Regions(RoIAlign(5, 8), Cells(), growth=growth)(ramp, boxes).view(5, 5) * 5
+    left, side = 144 - growth * 48, growth * 96
+    centers = torch.tensor([left + (i + 0.5) * side / 5 for i in range(5)]) / 8
+    torch.testing.assert_close(cells, centers.expand(5, 5))
+    torch.testing.assert_close(grown(boxes, 1.0), boxes)

@@ -97,7 +97,7 @@ def _one_pass(
     neck = sequential(
         detector.neck, features, regions, None, regions_per_batch=regions_per_batch
     )  # (R, D)
-    outputs = detector.heads(neck)
+    outputs = detector.outputs(features, regions, neck)
     found = class_boxes(outputs, regions, width=seen_width, height=seen_height)  # (R, C, 4)
     if mirrored:
         x1, y1, x2, y2 = found.unbind(-1)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from tag2box.errors import InputError
 from tag2box.models.backbone import Backbone, Pooling
 from tag2box.models.concrete_dropblock import ConcreteDropBlock
+from tag2box.models.context import ContextStreams
 from tag2box.models.detector import Detector
 from tag2box.models.dropblock import DropBlock
 from tag2box.models.efficientnet import efficientnet_lite0, embedded_weights
@@ -70,6 +71,8 @@ def detector_from(
         pooling=None if model.pooling == "own" else model.pooling,
         image_dropout=image_dropout,
         region_dropout=region_dropout,
+        growth=model.region_growth,
+        streams=_streams(model, backbone, num_classes),
     )
 
 
@@ -82,6 +85,8 @@ def build_detector(
     pooling: Pooling | None = None,
     image_dropout: nn.Module | None = None,
     region_dropout: nn.Module | None = None,
+    growth: float = 1.0,
+    streams: ContextStreams | None = None,
 ) -> Detector:
     """Base, regions and heads around a backbone; its own kind of pooling unless one is named."""
     pool = {"max": RoIMaxPool, "align": RoIAlign}[pooling or backbone.pooling]
@@ -90,9 +95,16 @@ def build_detector(
         backbone.neck,
         image_dropout=image_dropout,
         region_dropout=region_dropout,
+        growth=growth,
     )
-    heads = Heads(backbone.dimension, num_classes, num_students=num_students, regression=regression)
-    return Detector(backbone.base, regions, heads, backbone.pixels)
+    heads = Heads(
+        backbone.dimension,
+        num_classes,
+        num_students=num_students,
+        regression=regression,
+        streams=streams is None,
+    )
+    return Detector(backbone.base, regions, heads, backbone.pixels, streams)
 
 
 def build_backbone(
@@ -101,7 +113,7 @@ def build_backbone(
     weights: str = "imagenet",
     frozen_stages: int = 2,
     random_neck: bool = False,
-    neck: Literal["own", "fully-connected"] = "own",
+    neck: Literal["own", "fully-connected", "cells"] = "own",
     neck_width: int | None = None,
     base_stages: int = 7,
     pool_size: int = 7,
@@ -110,7 +122,7 @@ def build_backbone(
     stride_in_1x1: bool = False,
 ) -> Backbone:
     """A backbone by name; each takes those of the settings that concern it."""
-    if neck == "fully-connected" and name != "efficientnet_lite0":
+    if neck != "own" and name != "efficientnet_lite0":
         remedy = "use it with efficientnet_lite0, or take the backbone's own"
         raise InputError("model.neck", f"{name} has no neck {neck!r}", remedy)
     if name.startswith("timm:"):
@@ -136,7 +148,7 @@ def build_backbone(
             state_dict,
             where=weights,
             frozen_stages=frozen_stages,
-            new_neck=(neck_width or 512) if neck == "fully-connected" else None,
+            new_neck={"own": None, "fully-connected": neck_width or 512, "cells": "cells"}[neck],
             base_stages=base_stages,
             pool_size=pool_size,
         )
@@ -175,6 +187,18 @@ def build_dropout(
             return None, None
 
 
+def _streams(model: ModelSettings, backbone: Backbone, num_classes: int) -> ContextStreams | None:
+    if model.streams == "neck":
+        return None
+    return ContextStreams(
+        backbone.channels,
+        num_classes,
+        stride=backbone.stride,
+        surroundings=model.surroundings,
+        area_power=model.area_power,
+    )
+
+
 def _require_possible(model: ModelSettings, dropout: DropoutSettings) -> None:
     """Numbers no detector can have are named before anything is built."""
     for where, number, least in (
@@ -188,10 +212,16 @@ def _require_possible(model: ModelSettings, dropout: DropoutSettings) -> None:
     ):
         if number < least:
             raise InputError(where, f"is {number}", f"give at least {least}")
+    for where, factor in (
+        ("model.region_growth", model.region_growth),
+        ("model.surroundings", model.surroundings),
+    ):
+        if not 1 <= factor < float("inf"):
+            raise InputError(where, f"is {factor}", "give a number from 1")
     if model.base_stages > 7:
         raise InputError("model.base_stages", f"is {model.base_stages}", "give at most 7")
     if model.neck == "own" and (model.base_stages, model.pool_size) != (7, 7):
-        remedy = "add --model.neck fully-connected"
+        remedy = "add --model.neck fully-connected or cells"
         raise InputError("model", "base_stages and pool_size need a new neck", remedy)
     if model.frozen_neck and (model.neck != "own" or model.backbone.startswith("timm:")):
         raise InputError("model.frozen_neck", "a new neck would stay random", "let it learn")

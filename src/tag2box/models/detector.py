@@ -6,6 +6,7 @@ R proposals, C classes, N students, K base channels, D neck channels.
 import torch
 from torch import Tensor, nn
 
+from tag2box.models.context import ContextStreams
 from tag2box.models.heads import Heads
 from tag2box.models.noise import RegionNoise
 from tag2box.models.outputs import Outputs
@@ -17,7 +18,12 @@ class Detector(nn.Module):
     """Tensors in, tensors out. `neck(base(image), boxes)` may be called in parts by training."""
 
     def __init__(
-        self, base: nn.Module, neck: Regions, heads: Heads, pixels: PixelStatistics
+        self,
+        base: nn.Module,
+        neck: Regions,
+        heads: Heads,
+        pixels: PixelStatistics,
+        streams: ContextStreams | None = None,
     ) -> None:
         super().__init__()
         self.base = base
@@ -26,6 +32,8 @@ class Detector(nn.Module):
         """(features (1, K, h, w), boxes (R, 4), noise or None) -> (R, D), region by region."""
         self.heads = heads
         """(R, D) -> `Outputs`."""
+        self.streams = streams
+        """(features, boxes) -> the logits of Eq. 1, where they are not those of the heads."""
         self.pixels = pixels
         """How `image` must be normalised."""
 
@@ -37,7 +45,13 @@ class Detector(nn.Module):
         if self.training and noise is None:
             seed = int(torch.randint(2**31, ()))
             noise = RegionNoise.of(seed, len(boxes), boxes.device)
-        outputs: Outputs = self.heads(self.neck(self.base(image), boxes, noise))
+        features = self.base(image)
+        return self.outputs(features, boxes, self.neck(features, boxes, noise))
+
+    def outputs(self, features: Tensor, boxes: Tensor, x: Tensor) -> Outputs:
+        """What is said of boxes (R, 4) from base features and neck outputs (R, D)."""
+        streams = None if self.streams is None else self.streams(features, boxes)
+        outputs: Outputs = self.heads(x, streams)
         return outputs
 
     def adversary_parameters(self) -> list[nn.Parameter]:

@@ -11,7 +11,11 @@ from tag2box.models.noise import RegionNoise
 
 
 class FullyConnectedNeck(nn.Module):
-    """Two fully connected layers, each with ReLU and dropout: VGG's fc6 and fc7."""
+    """Two fully connected layers, each with ReLU and dropout: VGG's fc6 and fc7.
+
+    Weights start as large as their inputs are few (He et al.), so that features keep their scale in
+    narrow layers too.
+    """
 
     def __init__(self, inputs: int, dimension: int, *, dropout: float = 0.5) -> None:
         super().__init__()
@@ -19,7 +23,7 @@ class FullyConnectedNeck(nn.Module):
         self.fc7 = nn.Linear(dimension, dimension)
         self.dropout = dropout
         for layer in (self.fc6, self.fc7):
-            nn.init.normal_(layer.weight, std=0.01)
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             nn.init.zeros_(layer.bias)
 
     def forward(self, pooled: Tensor, noise: RegionNoise | None) -> Tensor:
@@ -31,6 +35,17 @@ class FullyConnectedNeck(nn.Module):
                 keep = noise.uniform(x.shape[1]) >= self.dropout
                 x = x * keep / (1 - self.dropout)
         return x
+
+
+class Cells(nn.Module):
+    """No layers: the heads see each cell of a region, divided by P so that logits keep their scale.
+
+    Linear heads on frozen features learn from few photos in few steps what new layers cannot.
+    """
+
+    def forward(self, pooled: Tensor, noise: RegionNoise | None) -> Tensor:  # noqa: ARG002
+        """(R, K, P, P) -> (R, D), flattened in the order K, P, P."""
+        return pooled.flatten(1) / pooled.shape[-1]
 
 
 class ConvolutionalNeck(nn.Module):

@@ -25,7 +25,7 @@ class RoIMaxPool(nn.Module):
 
     def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
         """Features (1, K, h, w), boxes (R, 4) in pixels of the network's input -> (R, K, P, P)."""
-        exact, corners = _in_one_precision(features, boxes)
+        exact, corners = in_one_precision(features, boxes)
         inclusive = torch.cat([corners[:, :2], corners[:, 2:] - 1], dim=1)
         pooled: Tensor = roi_pool(exact, [inclusive], self.size, 1 / self.stride)
         return pooled.to(features.dtype)
@@ -42,17 +42,23 @@ class RoIAlign(nn.Module):
 
     def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
         """Features (1, K, h, w), boxes (R, 4) in pixels of the network's input -> (R, K, P, P)."""
-        exact, corners = _in_one_precision(features, boxes)
+        exact, corners = in_one_precision(features, boxes)
         pooled: Tensor = roi_align(
             exact, [corners], self.size, 1 / self.stride, self.samples, aligned=True
         )
         return pooled.to(features.dtype)
 
 
-def _in_one_precision(features: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in float32 or better: bfloat16 would move the corner of a box by several pixels."""
-    precision = torch.promote_types(features.dtype, torch.float32)
-    return features.to(precision), boxes.to(precision)
+def in_one_precision(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """All in float32 or better: bfloat16 would move the corner of a box by several pixels."""
+    precision = torch.promote_types(tensors[0].dtype, torch.float32)
+    return tuple(tensor.to(precision) for tensor in tensors)
+
+
+def grown(boxes: Tensor, factor: float) -> Tensor:
+    """Boxes (R, 4) with sides so many times as long, around the same centers."""
+    center, half = (boxes[:, :2] + boxes[:, 2:]) / 2, (boxes[:, 2:] - boxes[:, :2]) / 2
+    return torch.cat([center - factor * half, center + factor * half], dim=1)
 
 
 class Regions(nn.Module):
@@ -63,6 +69,8 @@ class Regions(nn.Module):
         neck: (pooled, noise or None) -> (R, D).
         image_dropout: (base features, noise of the image) -> base features.
         region_dropout: (pooled, noise) -> pooled.
+        growth: sides of what is pooled over those of the region; above 1 a region is seen with what
+            is around it.
     """
 
     def __init__(
@@ -72,9 +80,11 @@ class Regions(nn.Module):
         *,
         image_dropout: nn.Module | None = None,
         region_dropout: nn.Module | None = None,
+        growth: float = 1.0,
     ) -> None:
         super().__init__()
         self.pool = pool
+        self.growth = growth
         self.image_dropout = image_dropout
         self.region_dropout = region_dropout
         self.neck = neck
@@ -89,7 +99,8 @@ class Regions(nn.Module):
             noise = None
         if noise is not None and self.image_dropout is not None:
             features = self.image_dropout(features, _noise_of_the_image(noise))
-        pooled = self.pool(features, boxes)  # (R, K, P, P)
+        seen = boxes if self.growth == 1 else grown(boxes, self.growth)
+        pooled = self.pool(features, seen)  # (R, K, P, P)
         if noise is not None and self.region_dropout is not None:
             pooled = self.region_dropout(pooled, noise)
         outputs: Tensor = self.neck(pooled, noise)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from tag2box.models.detector import Detector
-from tag2box.models.necks import FullyConnectedNeck
+from tag2box.models.necks import Cells, FullyConnectedNeck
 from tag2box.models.noise import RegionNoise
 from tag2box.models.outputs import Outputs
 from tag2box.models.sequential import sequential
@@ -57,9 +57,12 @@ class Objective:
             self.device.type, self.precision, enabled=self.precision != torch.float32
         ):
             features = self._features(sample, boxes)
-            if self.frozen != "base and neck":
-                features = self._neck_outputs(features, boxes, noise)
-            outputs: Outputs = self.detector.heads(features)
+            vectors = (
+                features
+                if self.frozen == "base and neck"
+                else self._neck_outputs(features, boxes, noise)
+            )
+            outputs = self.detector.outputs(features, boxes, vectors)
         return self.losses(outputs, boxes, sorted(sample.photo.tags))
 
     def _features(self, sample: Sample, boxes: Tensor) -> Tensor:
@@ -110,9 +113,9 @@ def frozen_part(detector: Detector) -> Frozen:
     dropped = (
         regions.image_dropout is not None
         or regions.region_dropout is not None
-        or isinstance(regions.neck, FullyConnectedNeck)
+        or isinstance(regions.neck, FullyConnectedNeck | Cells)
     )
-    if dropped or _learns(regions):
+    if dropped or _learns(regions) or detector.streams is not None:
         return "base"
     return "base and neck"
 
