@@ -76,6 +76,15 @@ def test_the_gate_lets_only_tags_through_and_each_of_them(
         gate = dataclasses.replace(predictor, gate=True, merging=merging)
         for photo, found in zip(photos(*"abcdef"), gate.find(photos(*"abcdef")), strict=True):
             assert set(found.detections.classes.tolist()) == photo.tags
+            assert (found.disagreement is None) == (not photo.tags)
+
+
+def test_students_disagree_about_what_is_looked_for(predictor: Predictor, photos: Photos) -> None:
+    some = [photo for photo in photos(*"abcdef") if photo.tags]
+    every = [one.disagreement for one in predictor.find(some)]
+    gated = [one.disagreement for one in dataclasses.replace(predictor, gate=True).find(some)]
+    assert all(0 < tags <= classes <= 1 for tags, classes in zip(gated, every, strict=True))
+    assert gated != every
 
 
 def test_a_negative_is_not_even_decoded(

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from oracle import learning as slow
-from tag2box.inference.scores import class_boxes, class_scores
+from tag2box.inference.scores import class_boxes, class_scores, disagreement, student_scores
 from tag2box.learning.image_scores import region_scores
 from tag2box.models.outputs import Outputs
 
@@ -58,6 +58,25 @@ def test_without_students_the_two_streams_score_the_proposals():
     boxes = torch.tensor([[1.0, 2, 40, 9]]).repeat(5, 1)
     found = class_boxes(outputs, boxes, width=30, height=20)
     assert torch.equal(found, torch.tensor([1.0, 2, 30, 9]).expand(5, 3, 4))
+
+
+@pytest.mark.parametrize("regions", [1, 6])
+@pytest.mark.parametrize("students", [2, 3])
+def test_disagreement_is_about_the_best_region_of_a_class(regions, students):
+    scores = student_scores(random_outputs(np.random.default_rng(regions), regions, students))
+    most = 0.0
+    for c in range(3):
+        by_region = [[float(scores[n, r, c]) for n in range(students)] for r in range(regions)]
+        best = max(by_region, key=np.mean)
+        most = max(most, max(best) - min(best))
+    assert disagreement(scores) == pytest.approx(most)
+    assert disagreement(scores[:1].expand(students, -1, -1)) == 0
+
+
+def test_one_alone_and_none_disagree_about_nothing():
+    assert disagreement(torch.rand(1, 6, 3)) is None
+    assert disagreement(torch.rand(3, 0, 3)) == 0
+    assert disagreement(torch.rand(3, 6, 0)) == 0
 
 
 def test_bf16_becomes_float32():

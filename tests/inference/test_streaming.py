@@ -21,6 +21,7 @@ def same(one: PhotoBoxes, other: PhotoBoxes) -> bool:
         and np.array_equal(one.detections.boxes, other.detections.boxes)
         and np.array_equal(one.detections.scores, other.detections.scores)
         and np.array_equal(one.detections.classes, other.detections.classes)
+        and one.disagreement == other.disagreement
     )
 
 
@@ -45,6 +46,7 @@ def ids(stream: Stream, photos: list[TaggedImage]) -> list[str]:
 
 def test_rows_come_back_to_the_last_bit(tmp_path: Path, found: list[PhotoBoxes]) -> None:
     stream = Stream(tmp_path / "s", NAMES, SETTINGS)
+    found[1] = dataclasses.replace(found[1], disagreement=1 / 3)
     assert list(stream.found(photos_of(found))) == []
     fill(stream, found[:2], process=0)
     fill(stream, found[2:], process=1)

@@ -31,8 +31,10 @@ def make_run(tmp_path: Path) -> MakeRun:
             path = tmp_path / (file_names[index] if file_names else f"photo{index}.png")
             if not path.exists():
                 Image.new("RGB", (100, 80), (40 * index % 256, 120, 90)).save(path, "PNG")
-            made.append(PhotoBoxes(path, 100, 80, found(f"photo{index}", rows, class_names)))
-        return RunReport(name=name, photos=tuple(made), disagreement=disagreement or {})
+            one = found(f"photo{index}", rows, class_names)
+            apart = (disagreement or {}).get(one.image_id)
+            made.append(PhotoBoxes(path, 100, 80, one, apart))
+        return RunReport(name=name, photos=tuple(made))
 
     return make
 

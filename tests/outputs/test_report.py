@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -168,14 +169,12 @@ def test_photos_of_the_truth_are_found_by_name_and_number(
     run = make_run([RIGHT], [PART], disagreement={"photo1": 0.4})
     ids = ("a/photo0.jpg", "000007.jpg")
     renamed = [found(i, [RIGHT], NAMES) for i in ids]
-    photos = tuple(
-        type(p)(p.path, p.width, p.height, d) for p, d in zip(run.photos, renamed, strict=True)
-    )
-    run = type(run)(name="r", photos=photos, disagreement={"000007.jpg": 0.4})
+    photos = tuple(replace(p, detections=d) for p, d in zip(run.photos, renamed, strict=True))
+    run = replace(run, photos=photos)
     other = type(truth)(**{**vars(truth), "image_ids": ("photo0", "7", "photo2")})
     (run,), common = common_photos([run], other)
     assert [photo.id for photo in run.photos] == ["photo0", "7"]
-    assert run.disagreement == {"7": 0.4}
+    assert [photo.disagreement for photo in run.photos] == [None, 0.4]
     assert common is not None
     assert common.image_ids == ("photo0", "7")
 

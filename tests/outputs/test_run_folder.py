@@ -50,7 +50,7 @@ def test_detections_of_any_detector_are_read(tmp_path: Path) -> None:
     assert first.detections.boxes.tolist() == [[0, 1, 20.5, 30], [5, 5, 9, 9]]
     assert first.detections.class_names == ("cat", "dog")
     assert len(second.detections) == 0
-    assert run.disagreement == {"8": 0.5}
+    assert [photo.disagreement for photo in run.photos] == [None, 0.5]
     assert (run.metrics, dict(run.settings)) == ((), {})
 
 
@@ -76,10 +76,11 @@ def test_what_a_job_streams_is_read(tmp_path: Path) -> None:
     found = Detections(boxes, score, np.array([1]), ("dog", "cat"), image_id=photo.id)
     stream = Stream(tmp_path / "predict" / "stream", ("dog", "cat"), {"weights": [1, 2]})
     with stream.opened(0) as add:
-        add(photo, PhotoBoxes(photo.path, 64, 48, found))
+        add(photo, PhotoBoxes(photo.path, 64, 48, found, 0.3))
     (read,) = read_run(tmp_path).photos
     assert (read.id, read.path, read.width, read.height) == (photo.id, photo.path, 64, 48)
     assert list(read.objects()) == [("cat", 0.25, (0, 1, 20.5, 30))]
+    assert read.disagreement == 0.3
 
 
 def test_what_training_wrote_is_read(tmp_path: Path) -> None:

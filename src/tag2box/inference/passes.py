@@ -1,6 +1,6 @@
 """Test-time augmentation: the same photo at several sizes and mirrored, the answers averaged.
 
-R proposals, C classes.
+R proposals, C classes, N students.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tag2box import boxes as geometry
-from tag2box.inference.scores import class_boxes, class_scores
+from tag2box.inference.scores import class_boxes, student_scores
 from tag2box.models.detector import Detector
 from tag2box.models.sequential import sequential
 
@@ -53,7 +53,7 @@ def averaged(
     height: int,
     regions_per_batch: int,
 ) -> tuple[Tensor, Tensor]:
-    """Mean over the passes of the scores and of the boxes of each class.
+    """Mean over the passes of the scores of each student and of the boxes of each class.
 
     Args:
         detector: in evaluation mode.
@@ -65,7 +65,7 @@ def averaged(
         regions_per_batch: regions evaluated at once.
 
     Returns:
-        Scores (R, C) and boxes (R, C, 4) in pixels of the photo.
+        Scores (N, R, C) and boxes (R, C, 4) in pixels of the photo.
     """
     score_sum: Tensor | float = 0.0
     box_sum: Tensor | float = 0.0
@@ -86,7 +86,7 @@ def _one_pass(
     mirrored: bool,
     regions_per_batch: int,
 ) -> tuple[Tensor, Tensor]:
-    """Scores (R, C) and boxes (R, C, 4) in pixels of the photo, of one look at it."""
+    """Scores (N, R, C) and boxes (R, C, 4) in pixels of the photo, of one look at it."""
     seen_height, seen_width = image.shape[1:]
     x, y = seen_width / width, seen_height / height
     seen = geometry.scale(boxes, x, y)
@@ -102,4 +102,4 @@ def _one_pass(
     if mirrored:
         x1, y1, x2, y2 = found.unbind(-1)
         found = torch.stack([seen_width - x2, y1, seen_width - x1, y2], dim=-1)
-    return class_scores(outputs), found / found.new_tensor([x, y, x, y])
+    return student_scores(outputs), found / found.new_tensor([x, y, x, y])

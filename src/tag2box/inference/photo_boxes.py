@@ -35,6 +35,8 @@ class PhotoBoxes:
     """Of the photo as shown."""
     detections: Detections
     """Best first; `image_id` is the id of the photo in its data set."""
+    disagreement: float | None = None
+    """How far apart the students are, 0 to 1; None where there are not two."""
 
     @property
     def id(self) -> str:

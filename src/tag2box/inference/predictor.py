@@ -1,6 +1,6 @@
 """From photos to the boxes found in them.
 
-R proposals, C classes.
+R proposals, C classes, N students.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tag2box.inference.loading import LoadedPhoto, Loader, made_ahead
 from tag2box.inference.merging import merge
 from tag2box.inference.passes import Pass, averaged
 from tag2box.inference.photo_boxes import PhotoBoxes
+from tag2box.inference.scores import disagreement
 from tag2box.models.detector import Detector
 from tag2box.proposals.sources import UnreadablePhoto
 from tag2box.proposals.supply import ProposalSupply
@@ -87,21 +88,23 @@ class Predictor:
 
     def _boxes(self, ready: LoadedPhoto) -> PhotoBoxes:
         if self.gate and not ready.photo.tags:
-            found = Detections.empty(self.class_names, ready.photo.id)
+            found, apart = Detections.empty(self.class_names, ready.photo.id), None
         else:
-            found = self._found(ready)
-        return PhotoBoxes(ready.photo.path, ready.width, ready.height, found)
+            scores, boxes = self._scores_and_boxes(ready)
+            found = self._found(scores.mean(dim=0), boxes, ready.photo)
+            looked_for = sorted(ready.photo.tags) if self.gate else slice(None)
+            apart = disagreement(scores[:, :, looked_for])
+        return PhotoBoxes(ready.photo.path, ready.width, ready.height, found, apart)
 
-    def _found(self, ready: LoadedPhoto) -> Detections:
-        scores, boxes = self._scores_and_boxes(ready)
-        tags = ready.photo.tags
+    def _found(self, scores: Tensor, boxes: Tensor, photo: TaggedImage) -> Detections:
+        tags = photo.tags
         if self.gate:
             scores = gated(scores, tags)
         found = merge(
             scores,
             boxes,
             class_names=self.class_names,
-            image_id=ready.photo.id,
+            image_id=photo.id,
             score_threshold=self.merging.score_threshold,
             overlap=self.merging.overlap,
             top=self.merging.top,
@@ -109,7 +112,7 @@ class Predictor:
         return with_best_of_every_tag(found, scores, boxes, tags) if self.gate else found
 
     def _scores_and_boxes(self, ready: LoadedPhoto) -> tuple[Tensor, Tensor]:
-        """(R, C) and (R, C, 4) in pixels of the photo; boxes without an area score nothing."""
+        """(N, R, C) and (R, C, 4) in pixels of the photo; boxes without an area score nothing."""
         images = {side: image.to(self.device) for side, image in ready.images.items()}
         with torch.autocast(
             self.device.type, self.precision, enabled=self.precision != torch.float32

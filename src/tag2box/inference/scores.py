@@ -12,12 +12,35 @@ from tag2box.learning.precision import at_least_float32
 from tag2box.models.outputs import Outputs
 
 
-@torch.no_grad()
 def class_scores(outputs: Outputs) -> Tensor:
     """Mean over the students of their softmax, or Eq. 1 without students: (R, C) in [0, 1]."""
+    return student_scores(outputs).mean(dim=0)
+
+
+@torch.no_grad()
+def student_scores(outputs: Outputs) -> Tensor:
+    """Softmax of each student, or Eq. 1 as that of one where there is none: (N, R, C)."""
     if len(outputs.student_logits) == 0:
-        return region_scores(outputs.class_logits, outputs.detection_logits)[:, 1:]
-    return at_least_float32(outputs.student_logits).softmax(dim=2).mean(dim=0)[:, 1:]
+        return region_scores(outputs.class_logits, outputs.detection_logits)[None, :, 1:]
+    return at_least_float32(outputs.student_logits).softmax(dim=2)[:, :, 1:]
+
+
+def disagreement(scores: Tensor) -> float | None:
+    """How far apart students are on the best region of a class, of the class where it is most.
+
+    Args:
+        scores: (N, R, C) in [0, 1] of each student.
+
+    Returns:
+        0 to 1; None of fewer than two students, 0 where there is nothing to disagree about.
+    """
+    if len(scores) < 2:
+        return None
+    if scores.shape[1] == 0 or scores.shape[2] == 0:
+        return 0.0
+    best = scores.mean(dim=0).argmax(dim=0)  # (C,)
+    of_best = scores.gather(1, best.expand(len(scores), 1, -1))  # (N, 1, C)
+    return float((of_best.amax(dim=0) - of_best.amin(dim=0)).max())
 
 
 @torch.no_grad()

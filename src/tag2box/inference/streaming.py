@@ -37,6 +37,7 @@ class _Row(msgspec.Struct, gc=False):
     """4 D numbers, xyxy in pixels of the photo as shown."""
     scores: list[float]
     classes: list[int]
+    disagreement: float | None = None
 
 
 class _Header(msgspec.Struct):
@@ -117,7 +118,7 @@ class Stream:
             class_names=self._class_names,
             image_id=photo.id,
         )
-        return PhotoBoxes(photo.path, row.width, row.height, detections)
+        return PhotoBoxes(photo.path, row.width, row.height, detections, row.disagreement)
 
 
 def _row(photo: TaggedImage, found: PhotoBoxes) -> bytes:
@@ -132,6 +133,7 @@ def _row(photo: TaggedImage, found: PhotoBoxes) -> bytes:
             boxes=shortest(found.detections.boxes),
             scores=shortest(found.detections.scores),
             classes=found.detections.classes.tolist(),
+            disagreement=found.disagreement,
         )
     )
 

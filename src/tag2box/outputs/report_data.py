@@ -14,8 +14,6 @@ class RunReport:
     photos: tuple[PhotoBoxes, ...]
     """A photo that cannot be read is shown as an empty frame. Their ids tell which photos of two
     runs are the same."""
-    disagreement: Mapping[str, float] = field(default_factory=dict)
-    """How much the students disagree on a photo, by its id, the larger the more."""
     metrics: tuple[Mapping[str, float], ...] = ()
     """The lines of metrics.jsonl: `step`, losses, and what else was measured."""
     settings: Mapping[str, str] = field(default_factory=dict)

@@ -84,7 +84,7 @@ def _photo(
     """A photo and what photos are sorted by: with two runs the means over both."""
     results = [run.photos[index] for run in runs]
     first = results[0]
-    disagreement = [run.disagreement[first.id] for run in runs if first.id in run.disagreement]
+    apart = [photo.disagreement for photo in results if photo.disagreement is not None]
     best = [float(photo.detections.scores.max(initial=0)) for photo in results]
     quality = [judgement.quality[index] for judgement in judgements]
     return {
@@ -94,7 +94,7 @@ def _photo(
         "jpeg": base64.b64encode(thumbnail).decode() if thumbnail else None,
         "uncertainty": _mean([uncertainty(photo.detections) for photo in results]),
         "score": _mean(best),
-        "disagreement": _mean(disagreement),
+        "disagreement": _mean(apart),
         "quality": _mean(quality),
         "gain": round(quality[1] - quality[0], 4) if len(quality) == 2 else None,
     }

@@ -56,7 +56,6 @@ def _with_ids_of_truth(run: RunReport, truth: GroundTruth) -> RunReport:
             replace(photo, detections=replace(photo.detections, image_id=known[photo.id]))
             for photo in photos
         ),
-        disagreement={known[k]: value for k, value in run.disagreement.items() if k in known},
     )
 
 

@@ -72,24 +72,19 @@ class _StreamHead(msgspec.Struct):
     depends_on: _DependsOn
 
 
-def read_detections(
-    path: Path, *, images: Path | None = None
-) -> tuple[tuple[PhotoBoxes, ...], dict[str, float]]:
-    """The photos of `detections.jsonl` or of a stream, and the disagreement on each known one.
+def read_detections(path: Path, *, images: Path | None = None) -> tuple[PhotoBoxes, ...]:
+    """The photos of `detections.jsonl` or of a stream.
 
     Photos lie where the file says, or below `images`. Raises `InputError`.
     """
     rows = _stream_rows(path) if path.is_dir() else _named_rows(path)
     photos: dict[str, PhotoBoxes] = {}
-    disagreement: dict[str, float] = {}
     for where, row, class_names in rows:
         file = Path(row.path) if images is None else inside(images, row.path, where)
         photos[row.image_id] = _photo(where, row, file, class_names)  # the last of a photo counts
-        if row.disagreement is not None:
-            disagreement[row.image_id] = row.disagreement
     if not photos:
         raise InputError(path, "holds no photo", "let the run predict some")
-    return tuple(photos.values()), disagreement
+    return tuple(photos.values())
 
 
 def lines_of(path: Path) -> Iterator[tuple[str, str]]:
@@ -152,4 +147,4 @@ def _photo(where: str, row: _Row, file: Path, class_names: tuple[str, ...]) -> P
         class_names=class_names,
         image_id=row.image_id,
     )
-    return PhotoBoxes(file, row.width, row.height, found)
+    return PhotoBoxes(file, row.width, row.height, found, row.disagreement)

@@ -9,7 +9,7 @@ training, as training writes them; in the folder or, where that is a folder of r
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +31,16 @@ RESULTS, SAMPLE = ("predict", "label", "evaluate"), "sample"
 
 def read_run(folder: Path, *, images: Path | None = None) -> RunReport:
     """The run in a folder. Photos lie where the detections say, or below `images`."""
-    photos, disagreement = read_detections(_detections_of(folder), images=images)
-    return run_with(folder, photos, disagreement)
+    return run_with(folder, read_detections(_detections_of(folder), images=images))
 
 
-def run_with(
-    folder: Path, photos: Sequence[PhotoBoxes], disagreement: Mapping[str, float] | None = None
-) -> RunReport:
+def run_with(folder: Path, photos: Sequence[PhotoBoxes]) -> RunReport:
     """The run in a folder, and what it found in some photos."""
     run = _trained_in(folder)
     recipe = read_recipe(run / RECIPE) if (run / RECIPE).exists() else Recipe()
     return RunReport(
         name=run.absolute().name,
         photos=tuple(photos),
-        disagreement=disagreement or {},
         metrics=_metrics(run / METRICS),
         settings=dict(_changed(settings_to_plain(recipe), settings_to_plain(Recipe()))),
     )
