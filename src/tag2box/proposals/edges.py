@@ -16,8 +16,12 @@ from tag2box.proposals.colour_spaces import Planes, blur, colour_space
 from tag2box.proposals.compiled import compiled
 from tag2box.proposals.grid import windows
 from tag2box.proposals.protocol import Image, Proposals, checked_image
-from tag2box.proposals.working_frame import MOST_PIXELS, distinct, in_photo, shrunk
+from tag2box.proposals.working_frame import distinct, in_photo, shrunk
 
+SHARE = 1 / 4
+"""Pixels of the working frame for one of the photo."""
+MOST_PIXELS = 120_000
+"""Of the working frame: about 400 x 300."""
 ORIENTATIONS = 8
 """Edges whose directions fall into one of so many sectors of the half circle may form a group."""
 STEP = 0.5
@@ -51,7 +55,7 @@ def edge_boxes(
     then moved side by side to where its score is highest.
     """
     image = checked_image(image)
-    working = shrunk(image, MOST_PIXELS)
+    working = shrunk(image, share=SHARE, most_pixels=MOST_PIXELS)
     height, width = working.shape[:2]
     found = contours(colour_space("lab", blur(working, sigma)))
     boxes = _windows(height, width)  # (n, 4)

@@ -20,7 +20,7 @@ from tag2box.proposals.protocol import AnySource, as_proposals
 # Name -> module, function and version of the boxes. A change of the code that changes a box needs
 # a new version, or the caches of users keep serving the old boxes.
 BUILT_IN = {
-    "selective-search": ("tag2box.proposals.selective_search", "selective_search", 1),
+    "selective-search": ("tag2box.proposals.selective_search", "selective_search", 2),
     "edges": ("tag2box.proposals.edges", "edge_boxes", 1),
     "grid": ("tag2box.proposals.grid", "grid", 1),
 }

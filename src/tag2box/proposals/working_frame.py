@@ -1,7 +1,8 @@
 """The smaller copy of a photo in which regions are looked for, and the way back.
 
-Half the sides lose little of what a box can say, and take a quarter of the time. Larger photos are
-brought to one size, so that the time and the number of boxes stay bounded. H, W height and width.
+A part of the pixels loses little of what a box can say, and takes that part of the time. Larger
+photos are brought to one size, so that the time and the number of boxes stay bounded. H, W height
+and width.
 """
 
 import numpy as np
@@ -11,15 +12,13 @@ from PIL import Image as PillowImage
 from tag2box.proposals.protocol import Image
 
 FEWEST_PIXELS = 40_000
-"""Photos are halved, but not below this, where regions of a few pixels would decide."""
-MOST_PIXELS = 120_000
-"""About 400 x 300."""
+"""Photos are shrunk, but not below this, where regions of a few pixels would decide."""
 
 
-def shrunk(image: Image, most_pixels: int) -> Image:
-    """The photo (H, W, 3) in the working frame: each pixel the mean of those it covers."""
+def shrunk(image: Image, *, share: float, most_pixels: int) -> Image:
+    """That share of the pixels of a photo (H, W, 3): each the mean of those it covers."""
     height, width = image.shape[:2]
-    pixels = min(max(height * width / 4, FEWEST_PIXELS), most_pixels)
+    pixels = min(max(height * width * share, FEWEST_PIXELS), most_pixels)
     factor = float(np.sqrt(height * width / pixels))
     if factor <= 1:
         return image
