@@ -140,7 +140,7 @@ class TrainingSettings:
     compile: bool = False
     """Compile base and heads with torch.compile."""
     non_finite: Literal["stop", "skip"] = "stop"
-    """What to do at a loss that is not finite: stop with a dump, or skip the photo and count."""
+    """What to do at a loss that is not finite: stop with a dump, or skip the step and count."""
     feature_cache: Path | None = None
     """Folder for the features of a frozen base; the user's cache folder when not named."""
     feature_cache_gigabytes: float = 20.0

@@ -1,3 +1,4 @@
+import json
 import os
 import re
 import subprocess
@@ -70,6 +71,16 @@ def test_fills_once_and_states_numbers(
     assert ["all", "100.0", "0.0", "60.0"] in rows
     limits = [row[0] for row in rows if len(row) == 4 and "." in row[1]]
     assert limits == ["100", "500", "1000", "all"]
+
+
+def test_numbers_for_a_program(voc: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, said = run(capsys, voc, "--split", "train", "--proposals", "half:propose", "--json")
+    assert "2 photos, the proposals of 2 computed now" in said
+    numbers = json.loads(out)
+    assert (numbers["images"], numbers["objects"], numbers["maximum"]) == (2, 2, 2)
+    everything = numbers["recalls"][-1]
+    assert (everything["limit"], everything["recall_50"], everything["recall_70"]) == (None, 1, 0)
+    assert everything["average_best_overlap"] == pytest.approx(0.6)
 
 
 def test_a_folder_of_photos_needs_no_tags(

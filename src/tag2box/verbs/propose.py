@@ -1,11 +1,13 @@
 """`tag2box propose`: compute the proposals of a data set once, and say how good they are."""
 
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import tyro
@@ -41,6 +43,8 @@ class Verb:
     """Data sets of any format, or a folder of photos; several are joined."""
     stats: bool = False
     """Print the number of proposals and, where boxes exist, how many objects they cover."""
+    json: bool = False
+    """Print these numbers as JSON, shares from 0 to 1, and the rest on standard error."""
     out: Path | None = None
     """Also write the proposals to this .npz file, which `--proposals file:PATH` reads."""
     reading: Annotated[ReadingSettings, tyro.conf.arg(name="")] = field(
@@ -60,9 +64,12 @@ class Verb:
             unreadable=self.images.unreadable,
         )
         computed = supply.fill(dataset.images)
-        console = Console(soft_wrap=True)
+        console = Console(soft_wrap=True, stderr=self.json)
         console.out(f"{len(dataset)} photos, the proposals of {computed} computed now")
-        if self.stats:
+        if self.json:
+            numbers = _plain(self._statistics(dataset, supply))
+            sys.stdout.write(msgspec.json.encode(numbers).decode() + "\n")
+        elif self.stats:
             for table in _tables(self._statistics(dataset, supply), self.proposals.source):
                 console.print(table)
         if self.out is not None:
@@ -119,6 +126,12 @@ def _is_boxed(paths: tuple[Path, ...], reading: ReadingSettings) -> bool:
         return BOXED.issuperset(source.format for source in sources_of(paths, reading))
     except InputError:  # a folder of photos
         return False
+
+
+def _plain(statistics: ProposalStatistics) -> dict[str, Any]:
+    """For a program; recalls are a list, of which the last has no limit."""
+    recalls = statistics.recalls if statistics.objects else ()
+    return vars(statistics) | {"recalls": [vars(row) for row in recalls]}
 
 
 def _tables(statistics: ProposalStatistics, source: str) -> Iterator[Table]:
