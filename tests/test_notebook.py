@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "demo.ipynb"
 SIZES = "TRAIN, VAL, STEPS = "
@@ -17,10 +16,10 @@ def code_cells() -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
 def test_every_cell_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    torch.set_num_threads(1)  # tests beside this one want a core too
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     first, *others = code_cells()

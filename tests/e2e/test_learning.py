@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import tag2box
 from tag2box.data.scene_files import write_scenes
@@ -27,9 +26,9 @@ ABOVE_CHANCE = 0.15
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_it_learns(seed: int, tmp_path: Path) -> None:
-    torch.set_num_threads(1)  # tests beside this one want a core too
     write_scenes(tmp_path / "scenes", train=200, val=60, seed=seed)
     photos = tag2box.read(tmp_path / "scenes", split="train")
     unseen = tag2box.read(tmp_path / "scenes", split="val")

@@ -167,6 +167,7 @@ def test_everything_is_reached_with_the_keyboard(browser: Browser) -> None:
     assert browser.run("return document.getElementById('viewer-name').textContent") == "photo2.png"
     browser.press("Escape")
     assert not browser.run("return document.getElementById('viewer').open")
+    browser.wait_for("document.activeElement.closest('#gallery')")  # closing gives the focus back
     browser.run("document.getElementById('tab-photos').focus()")
     browser.press("ArrowRight")
     assert browser.run("return document.getElementById('photos').hidden")

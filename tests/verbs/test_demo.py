@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from tag2box.cli import main
@@ -30,16 +29,12 @@ SMALL = ["--scenes.width", "96", "--scenes.height", "64"]
 LEARNABLE = ["--scenes.train", "24", "--scenes.val", "6", "--steps", "1"]
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> None:
-    """Several tests at once on few cores wait for each other's threads otherwise."""
-    torch.set_num_threads(1)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def demo(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:  # noqa: ARG001
     """The folder of a short demo, and what it printed."""
-    torch.set_num_threads(1)
     out = tmp_path_factory.mktemp("runs") / "demo"
     with redirect_stdout(StringIO()) as printed:
         assert main(["demo", "--out", str(out), *LEARNABLE, *SMALL]) == 0
