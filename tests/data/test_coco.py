@@ -189,6 +189,13 @@ def test_broken_text_is_an_input_error(write: Write, text: str | bytes, says: st
         read_coco(write(text))
 
 
+def test_two_things_wrong_at_once_are_one_error(write: Write) -> None:
+    """The name missing from the first image is found before the key that is not UTF-8."""
+    some = json.dumps(change("images.0.file_name", None)).encode()
+    with pytest.raises(InputError, match=r"images\[0\]: .*file_name"):
+        parse_coco(write(some[:-1] + b', "\x80": 1}'))
+
+
 def test_deep_nesting_where_nobody_looks_is_harmless(write: Write) -> None:
     text = json.dumps(content()).replace("2026", "[" * 100 + "]" * 100)
     assert len(read_coco(write(text))) == 3

@@ -93,6 +93,6 @@ def _entry(content: bytes, place: str) -> str:
     try:
         lists = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
         entries = msgspec.json.decode(lists[match[1]], type=list[msgspec.Raw])
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ""
     return bytes(entries[int(match[2])])[:150].decode("utf-8", "replace")

@@ -120,7 +120,7 @@ def read_part_boxes(instances: Path) -> Floats:
     """The part boxes of generated scenes (M, 4), in the order of their COCO instances file."""
     try:
         content = msgspec.json.decode(instances.read_bytes(), type=_Instances)
-    except (OSError, msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             instances, f"has no part boxes ({error})", "name generated scenes"
         ) from None
