@@ -278,9 +278,9 @@ class ModelSettings:
     """What the backbone starts from: imagenet, none, or a file of weights."""
     random_neck: bool = False
     """VGG16: accept weights without fc6 and fc7, which then start random, with a warning."""
-    neck: Literal["own", "fully-connected", "cells"] = "own"
-    """EfficientNet-Lite0: its last stages, or (for CPUs) all stages as base and two new layers or
-    none: the heads then see the cells a region is pooled to."""
+    neck: Literal["own", "fully-connected", "one-layer", "cells"] = "own"
+    """EfficientNet-Lite0: its last stages, or (for CPUs) all stages as base and two new layers, one
+    or none: the heads then see the cells a region is pooled to."""
     base_stages: int = 7
     """With a new neck: stages that make the base; 5 see less context and cost half."""
     pool_size: int = 7

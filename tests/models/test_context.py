@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from tag2box.models.build import detector_from
-from tag2box.models.context import ContextStreams, inside, mean_between
+from tag2box.models.context import ContextStreams, inside, mean_between, sum_in
 from tag2box.models.regions import grown
 from tag2box.recipe import DropoutSettings, ModelSettings
 from tag2box.training.objective import frozen_part
@@ -54,6 +54,23 @@ def test_a_region_is_compared_with_what_is_around_it(count: int, power: float) -
         torch.testing.assert_close(shown[region], f @ inner + streams.classes.bias)
         prior = power * math.log((x2 - x1) * (y2 - y1) / CELLS**2)
         torch.testing.assert_close(where[region], g @ (inner - outer) + prior)
+
+
+@pytest.mark.parametrize("count", [0, 1, 9])
+def test_a_sum_counts_cells_by_what_of_them_is_in_the_box(count: int) -> None:
+    maps = torch.randn(1, 2, 3, 5, dtype=torch.float64)
+    corners = torch.rand(2, count, 2, dtype=torch.float64) * torch.tensor([5.0, 3.0])
+    boxes = torch.cat([corners.amin(0), corners.amax(0)], dim=1)
+    sums = sum_in(maps, boxes)
+    assert sums.shape == (count, 2)
+    for region, (x1, y1, x2, y2) in enumerate(boxes.tolist()):
+        expected = torch.zeros(2, dtype=torch.float64)
+        for y in range(3):
+            for x in range(5):
+                across = max(0.0, min(x2, x + 1) - max(x1, x))
+                down = max(0.0, min(y2, y + 1) - max(y1, y))
+                expected += across * down * maps[0, :, y, x]
+        torch.testing.assert_close(sums[region], expected)
 
 
 def test_nothing_is_around_the_whole_photo() -> None:

@@ -60,7 +60,9 @@ def test_the_first_stages_are_frozen() -> None:
 
 def test_with_a_new_neck_all_stages_are_the_base() -> None:
     """Stages 5 and 6 are dilated instead of halving the map; their weights are the embedded."""
-    backbone = efficientnet_lite0(embedded_weights(), frozen_stages=7, new_neck=16).base
+    backbone = efficientnet_lite0(
+        embedded_weights(), frozen_stages=7, new_neck="fully-connected", neck_width=16
+    ).base
     own = efficientnet_lite0(embedded_weights())
     assert not any(parameter.requires_grad for parameter in backbone.parameters())
     image = torch.randn(3, 64, 96)
@@ -75,7 +77,9 @@ def test_with_a_new_neck_all_stages_are_the_base() -> None:
 
 
 def test_a_shorter_base_and_smaller_regions_for_a_new_neck() -> None:
-    backbone = efficientnet_lite0(frozen_stages=7, new_neck=16, base_stages=5, pool_size=3)
+    backbone = efficientnet_lite0(
+        frozen_stages=7, new_neck="fully-connected", neck_width=16, base_stages=5, pool_size=3
+    )
     own = efficientnet_lite0(frozen_stages=7)
     assert [len(s.state_dict()) for s in backbone.base] == [len(s.state_dict()) for s in own.base]
     assert (backbone.channels, backbone.pool_size) == (112, 3)

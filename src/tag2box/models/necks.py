@@ -30,11 +30,34 @@ class FullyConnectedNeck(nn.Module):
         """(R, K, P, P) -> (R, D), flattened in the order K, P, P."""
         x = pooled.flatten(1)
         for layer in (self.fc6, self.fc7):
-            x = F.relu(layer(x))
-            if noise is not None:
-                keep = noise.uniform(x.shape[1]) >= self.dropout
-                x = x * keep / (1 - self.dropout)
+            x = dropped(F.relu(layer(x)), self.dropout, noise)
         return x
+
+
+class OneLayerNeck(nn.Module):
+    """One fully connected layer with ReLU and dropout, for few photos and few steps.
+
+    A second new layer needs more steps before the first learns anything of use, and linear heads on
+    the cells themselves learn each class from nothing.
+    """
+
+    def __init__(self, inputs: int, dimension: int, *, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.layer = nn.Linear(inputs, dimension)
+        self.dropout = dropout
+        nn.init.kaiming_normal_(self.layer.weight, nonlinearity="relu")
+        nn.init.zeros_(self.layer.bias)
+
+    def forward(self, pooled: Tensor, noise: RegionNoise | None) -> Tensor:
+        """(R, K, P, P) -> (R, D), flattened in the order K, P, P."""
+        return dropped(F.relu(self.layer(pooled.flatten(1))), self.dropout, noise)
+
+
+def dropped(x: Tensor, share: float, noise: RegionNoise | None) -> Tensor:
+    """Dropout of x (R, D) by the regions' own noise; none without it."""
+    if noise is None:
+        return x
+    return x * (noise.uniform(x.shape[1]) >= share) / (1 - share)
 
 
 class Cells(nn.Module):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torchvision.ops import roi_align, roi_pool
 
+from tag2box.models import bags
 from tag2box.models.noise import RegionNoise
 
 
@@ -43,8 +44,11 @@ class RoIAlign(nn.Module):
     def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
         """Features (1, K, h, w), boxes (R, 4) in pixels of the network's input -> (R, K, P, P)."""
         exact, corners = in_one_precision(features, boxes)
-        pooled: Tensor = roi_align(
-            exact, [corners], self.size, 1 / self.stride, self.samples, aligned=True
+        scale = 1 / self.stride
+        pooled: Tensor = (
+            bags.align(exact, corners, self.size, scale, self.samples)
+            if exact.is_cpu and not torch.compiler.is_exporting()
+            else roi_align(exact, [corners], self.size, scale, self.samples, aligned=True)
         )
         return pooled.to(features.dtype)
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from tag2box.models.detector import Detector
-from tag2box.models.necks import Cells, FullyConnectedNeck
+from tag2box.models.necks import Cells, FullyConnectedNeck, OneLayerNeck
 from tag2box.models.noise import RegionNoise
 from tag2box.models.outputs import Outputs
 from tag2box.models.sequential import sequential
@@ -113,7 +113,7 @@ def frozen_part(detector: Detector) -> Frozen:
     dropped = (
         regions.image_dropout is not None
         or regions.region_dropout is not None
-        or isinstance(regions.neck, FullyConnectedNeck | Cells)
+        or isinstance(regions.neck, FullyConnectedNeck | OneLayerNeck | Cells)
     )
     if dropped or _learns(regions) or detector.streams is not None:
         return "base"
