@@ -34,6 +34,8 @@ import numpy as np
 import torch
 
 from supervised import train_on_boxes
+from tag2box.data.doctor import examine
+from tag2box.data.findings import Finding
 from tag2box.data.reading import read_dataset
 from tag2box.data.transforms import resized_shape
 from tag2box.evaluation.corloc import corloc
@@ -44,15 +46,15 @@ from tag2box.files import write_text
 from tag2box.inference.gating import gated
 from tag2box.inference.merging import merge
 from tag2box.inference.scores import class_boxes, class_scores
+from tag2box.models.context import area
 from tag2box.models.detector import Detector
-from tag2box.models.sequential import sequential
 from tag2box.models.trained import read_trained
 from tag2box.outputs.report import write_report
 from tag2box.outputs.run_folder import read_run
 from tag2box.proposals.supply import ProposalSupply, open_supply
 from tag2box.recipe import InferenceSettings, MergingSettings, ReadingSettings, Recipe
 from tag2box.recipe_file import recipe_named, with_changes
-from tag2box.structures import Dataset, Detections
+from tag2box.structures import Dataset, Detections, TaggedImage
 from tag2box.training import players
 from tag2box.training.feature_cache import FeatureCache, as_cached
 from tag2box.training.run import build_samples, train
@@ -63,7 +65,6 @@ from tag2box.verbs.looking import Looking, look
 HERE = Path(__file__).parent
 PHOTOS = HERE.parents[1] / "shared" / "voc-mini"
 SCORES = "scores.json"
-REGIONS_PER_BATCH = 1000
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,8 @@ class Row:
     """`true`, or `shuffled` over the photos."""
     classes: tuple[str, ...] = ()
     """Only photos with these classes, and nothing but these classes."""
+    chance: str = ""
+    """Nothing is learnt: `random` regions, or the `largest`, of random classes."""
 
     @property
     def title(self) -> str:
@@ -154,16 +157,21 @@ def run_one(plan: Plan, row: Row, seed: int, data: Path, out: Path) -> dict[str,
     run = row.folder(out, seed)
     recipe, photos = plan.recipe_of(row, seed, out), read_photos(data, row, seed)
     supply = open_supply(recipe.proposals)
-    started = time.perf_counter()
-    if row.boxes:
-        train_on_boxes(photos.train, photos.train_truth, recipe, run, supply)
+    started = trained = time.perf_counter()
+    if row.chance:
+        random = np.random.default_rng(seed)
+        unseen = [guess(one, supply, photos.val, random, row.chance) for one in photos.val]
+        seen = [guess(one, supply, photos.train, random, row.chance) for one in photos.train]
     else:
-        train(photos.train, recipe, run, supply)
-    trained = time.perf_counter()
-    detector, recipe = read_trained(run)
-    cache = players.build_feature_cache(detector, recipe)
-    unseen = list(find(detector, recipe, photos.val, supply, cache, gate=False))
-    seen = list(find(detector, recipe, photos.train, supply, cache, gate=True))
+        if row.boxes:
+            train_on_boxes(photos.train, photos.train_truth, recipe, run, supply)
+        else:
+            train(photos.train, recipe, run, supply)
+        trained = time.perf_counter()
+        detector, recipe = read_trained(run)
+        cache = players.build_feature_cache(detector, recipe)
+        unseen = list(find(detector, recipe, photos.val, supply, cache, gate=False))
+        seen = list(find(detector, recipe, photos.train, supply, cache, gate=True))
     looked = time.perf_counter()
     precision = average_precision(photos.val_truth, unseen)
     recall = average_recall(photos.val_truth, unseen).overall
@@ -177,9 +185,33 @@ def run_one(plan: Plan, row: Row, seed: int, data: Path, out: Path) -> dict[str,
         "photos_per_step": recipe.training.images_per_step,
         "look_seconds": looked - trained,
         "photos_looked_at": len(seen) + len(unseen),
+        "doctor": [one.what for one in examine(photos.train, quick=True).findings if fatal(one)],
     }
     write_text(run / SCORES, json.dumps(scores, indent=1))
     return scores
+
+
+def fatal(finding: Finding) -> bool:
+    """Whether training is pointless."""
+    return finding.severity == "fatal"
+
+
+def guess(
+    photo: TaggedImage,
+    supply: ProposalSupply,
+    photos: Dataset,
+    random: np.random.Generator,
+    chance: str,
+) -> Detections:
+    """What somebody finds who has learnt nothing."""
+    boxes = torch.from_numpy(supply.get(photo).boxes)  # (R, 4)
+    each = boxes[:, None].expand(-1, len(photos.class_names), -1)  # (R, C, 4)
+    if chance == "random":
+        scores = torch.from_numpy(random.random(each.shape[:2]))
+    else:
+        share = area(boxes) / area(boxes).max().clamp(min=1)
+        scores = share[:, None] * torch.from_numpy(random.random((1, each.shape[1])))
+    return merge(scores, each, class_names=photos.class_names, image_id=photo.id)
 
 
 @dataclass(frozen=True)
@@ -206,11 +238,12 @@ def find(
     samples = build_samples(photos, recipe, cache, supply)
     sides = recipe.training.short_sides
     samples = replace(samples, views=InOrder(sides[len(sides) // 2]))
+    precision = getattr(torch, recipe.training.precision)
     for sample in loaded_ahead(samples, iter(range(len(photos))), workers=1):
-        features = features_of(detector, sample, cache)
         boxes = sample.boxes
-        neck = sequential(detector.neck, features, boxes, None, regions_per_batch=REGIONS_PER_BATCH)
-        outputs = detector.outputs(features, boxes, neck)
+        with torch.autocast("cpu", precision, enabled=precision != torch.float32):
+            features = features_of(detector, sample, cache)
+            outputs = detector.outputs(features, boxes, detector.neck(features, boxes))
         (width, height), scores = sample.photo_size, class_scores(outputs)
         seen = resized_shape(height, width, sample.view.short_side, recipe.training.long_side)
         found = class_boxes(outputs, boxes, width=seen[1], height=seen[0])  # (R, C, 4)

@@ -99,7 +99,8 @@ class ResidualBlock(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Logits of the probability."""
-        inner = F.relu(self.norm1(self.conv1(features)))
+        # On a CPU group norm wants the cells of a channel beside each other, convolutions do not.
+        inner = F.relu(self.norm1(self.conv1(features).contiguous()))
         logits: Tensor = self.norm2(self.conv2(inner)) + self.skip(features)
         return logits
 
