@@ -32,6 +32,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pages import put_section
 from tag2box.learning.losses import losses
 from tag2box.models.detector import Detector
 from tag2box.models.heads import Heads
@@ -288,17 +289,14 @@ def report(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def write_page(found: dict[str, Any], path: Path) -> None:
-    """What was printed, as a page, and the plot beside it."""
-    plot = path.with_suffix(".svg")
+def write_page(found: dict[str, Any], page: Path) -> None:
+    """What was printed, as a section of a page, and the plot beside it."""
+    plot = page.with_name("memory.svg")
     draw(found, plot)
     size = "--full" if found["smallest"] == FULL.smallest else "--quick"
-    path.write_text(
-        f"""# Memory and time of a training step against the number of regions
-
-Printed by `python benchmarks/memory.py {size}`, which says what is measured and how. Plain
-back-propagation against the sequential one of section 3.3 of the paper; `kept` is how many regions
-keep their inside for the backward pass instead of computing it again.
+    text = f"""`python benchmarks/memory.py {size} --write docs/results.md`, which says what is
+measured and how. Plain back-propagation against the sequential one of section 3.3 of the paper;
+`kept` is how many regions keep their inside for the backward pass instead of computing it again.
 
 ![Peak memory and time against regions, and what keeping more saves]({plot.name})
 
@@ -307,9 +305,8 @@ keep their inside for the backward pass instead of computing it again.
 
 {json.dumps(summary(found))}
 ```
-""",
-        encoding="utf-8",
-    )
+"""
+    put_section(page, "Memory and time of a training step against the number of regions", text)
 
 
 def draw(found: dict[str, Any], path: Path) -> None:

@@ -73,7 +73,7 @@ def photos_in(folder: Path) -> Dataset:
 
 
 def tiny_recipe(folder: Path) -> Recipe:
-    """Everything on that has a state: the game, momentum, dropout, a cache of features."""
+    """Everything on that has a state: the game, momentum, dropout."""
     return Recipe(
         model=ModelSettings(
             backbone="timm:test_efficientnet", weights="none", neck_width=8, frozen_stages=0

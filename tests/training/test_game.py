@@ -137,12 +137,20 @@ def test_in_turns_the_second_player_meets_a_detector_that_has_moved(
     game: Game, samples: list[Sample]
 ) -> None:
     in_turns = Game(game.objective, game.players, ALONE, game.images_per_step, in_turns=True)
+    learner, adversary = game.players
     before = [[p.detach().clone() for p in player.parameters] for player in game.players]
     losses = in_turns.step(samples, 200)
     assert sum(losses.values()) > 0
     for player, old in zip(game.players, before, strict=True):
         assert any(not torch.equal(p, o) for p, o in zip(player.parameters, old, strict=True))
     assert all(p.requires_grad for player in game.players for p in player.parameters)
+    used = [gradient / adversary.direction for gradient in adversary.gradients()]
+    for parameter, old in zip(adversary.parameters, before[1], strict=True):
+        parameter.data.copy_(old)
+    with holding_still([learner]):
+        game.gather(samples, (adversary,), turn=1)  # on the detector that has moved
+    for one, other in zip(used, adversary.gradients(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-14)
 
 
 def test_another_turn_meets_other_noise(game: Game, samples: list[Sample]) -> None:

@@ -1,6 +1,7 @@
 """Sub-batches by free memory: within it, and never a matter of bits."""
 
 import dataclasses
+import math
 import warnings
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import torch
 from resume import FixedSupply, equal, make_photos, tiny_recipe
 from tag2box.models.necks import ConvolutionalNeck
 from tag2box.models.regions import Regions, RoIMaxPool
-from tag2box.training import checkpoint, objective, run
+from tag2box.training import checkpoint, memory, objective, run
 from tag2box.training.memory import LARGEST_BATCH, SHARE, batch_for, bytes_per_region, kept_for
 
 
@@ -32,6 +33,26 @@ def test_a_region_costs_what_its_layers_store() -> None:
     measured = bytes_per_region(regions, torch.randn(1, 4, 9, 9), torch.tensor([0.0, 0, 50, 50]))
     numbers = 4 * 49 + 6 * 49 + 4 * 49  # pooled, after ReLU, where each maximum was
     assert measured == pytest.approx(4 * numbers, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [("3000", 3000 - 1200 + 200), ("1000", 0), ("max", math.inf)]
+)
+def test_a_container_allows_what_its_programs_have_not_taken(
+    tmp_path: Path, limit: str, expected: float
+) -> None:
+    (tmp_path / "memory.max").write_text(f"{limit}\n")
+    (tmp_path / "memory.current").write_text("1200\n")
+    (tmp_path / "memory.stat").write_text("anon 900\ninactive_file 200\n")
+    assert memory._left_to_container(tmp_path) == expected
+    assert memory._left_to_container(tmp_path / "nowhere") == math.inf
+
+
+def test_processes_on_one_cpu_share_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_left_to_container", lambda _folder: 8e6)
+    assert memory.free_memory(torch.device("cpu")) == 8_000_000
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert memory.free_memory(torch.device("cpu")) == 2_000_000
 
 
 def test_other_free_memory_goes_on_to_the_same_bits(

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tag2box.models.build import build_dropout
+from tag2box.models.build import build_dropout, detector_from
 from tag2box.recipe import Recipe
 from tag2box.recipe_file import recipe_named
 from tag2box.training.distributed import Processes
+from tag2box.training.objective import frozen_part
 from tag2box.training.players import build_losses, fitted
 
 NUMBERS = {  # batch, learning rate, warm-up, decays, steps, Concrete DropBlock
@@ -51,6 +52,11 @@ def test_what_all_of_them_share(name: str) -> None:
     assert recipe.proposals.maximum_count == 0  # appendix: leaving any out costs accuracy
     build_losses(recipe)
     build_dropout(recipe.dropout, channels=512)
+
+
+def test_without_a_gpu_the_base_stays_as_it_is() -> None:
+    laptop = recipe_named("laptop")
+    assert frozen_part(detector_from(laptop.model, laptop.dropout, 2)) == "base"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from tag2box.recipe import GameSettings, Recipe
 from tag2box.structures import Dataset
 from tag2box.training import checkpoint, run
 from tag2box.training.metrics import read_metrics
+from tag2box.training.resume import require_the_same
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,6 +82,12 @@ def test_another_recipe_or_other_tags_do_not_continue_a_run(
         run.train(fewer, recipe(tmp_path), tmp_path / "run", FixedSupply())
     with pytest.raises(InputError, match="holds a run already"):
         run.train(dataset, recipe(tmp_path), tmp_path / "run", FixedSupply(), resume="never")
+
+
+def test_machines_that_see_other_checkpoints_are_refused(tmp_path: Path) -> None:
+    require_the_same([4, 4], tmp_path)
+    with pytest.raises(InputError, match=r"other machines.*\['0', '4'\].*that all machines share"):
+        require_the_same([4, 0], tmp_path)
 
 
 def test_control_c_saves_and_the_run_goes_on(tmp_path: Path, dataset: Dataset) -> None:

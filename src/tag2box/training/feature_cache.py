@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -61,16 +62,22 @@ class FeatureCache:
 
     def put(self, key: bytes, photo_size: tuple[int, int], features: Tensor) -> None:
         """Keep features of any shape, while there is room."""
-        if self.store.bytes_on_disk() < self.limit:
-            numbers = features.detach().to("cpu", torch.float16)
-            header = _HEADER.pack(*photo_size, numbers.ndim)
-            shape = struct.pack(f"<{numbers.ndim}I", *numbers.shape)
-            self.store.put(key, header + shape + numbers.numpy().tobytes())
+        if self.store.bytes_on_disk() >= self.limit:
+            warnings.warn(
+                f"{self.store.folder} is full: features are computed every time they are needed; "
+                "empty it, or raise --training.feature-cache-gigabytes.",
+                stacklevel=2,
+            )
+            return
+        numbers = features.detach().to("cpu", torch.float16)
+        header = _HEADER.pack(*photo_size, numbers.ndim)
+        shape = struct.pack(f"<{numbers.ndim}I", *numbers.shape)
+        self.store.put(key, header + shape + numbers.numpy().tobytes())
 
 
 def as_cached(features: Tensor) -> Tensor:
-    """Features rounded as the cache rounds them, so that the first epoch is like the others."""
-    return features.to(torch.float16).to(features.dtype)
+    """Features as the cache gives them back, so that the first epoch is like the others."""
+    return features.to(torch.float16).to(torch.promote_types(features.dtype, torch.float32))
 
 
 def fingerprint(frozen: nn.Module, *settings: object) -> bytes:

@@ -6,7 +6,10 @@ its neck output.
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -18,6 +21,8 @@ LARGEST_BATCH = 512
 """More regions at once make no device faster, they only cost memory."""
 SHARE = 0.5
 """Of the free memory that regions may take: gradients and other programs want theirs."""
+CONTAINER = Path("/sys/fs/cgroup")
+"""Where Linux tells a container its limit."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +48,26 @@ def _affordable(bytes_per_region: float, free: float) -> int:
 
 
 def free_memory(device: torch.device) -> int:
-    """Bytes that can be allocated on the device."""
+    """Bytes this process can allocate on the device; processes on one CPU share evenly."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return free + cached
     import psutil  # a GPU needs none
 
-    return int(psutil.virtual_memory().available)
+    left = min(psutil.virtual_memory().available, _left_to_container(CONTAINER))
+    return int(left) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
+def _left_to_container(folder: Path) -> float:
+    """Of the limit a container sets, what its programs have not taken; files can be dropped."""
+    try:
+        limit = int((folder / "memory.max").read_text())
+        taken = int((folder / "memory.current").read_text())
+        counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+    except (OSError, ValueError):  # no container, or one without a limit ("max")
+        return math.inf
+    return max(0, limit - taken + int(counts.get("inactive_file", 0)))
 
 
 def bytes_per_region(neck: Neck, features: Tensor, box: Tensor, noise_seed: int = 0) -> float:

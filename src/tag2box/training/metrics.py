@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -49,12 +51,14 @@ def told(run: Path, *, first: int, last: int, every: int, device: torch.device) 
                 with _writing(path):
                     file.write(json.dumps({"step": progress.step, **values}) + "\n")
                     file.flush()
-                if tensorboard is not None:
-                    for name, value in values.items():
-                        tensorboard(name, value, progress.step)
+                    os.fsync(file.fileno())  # no checkpoint outlives the lines before it
+                for name, value in values.items() if tensorboard else ():
+                    tensorboard.add_scalar(name, value, progress.step)
             bar.update(task, completed=progress.step, words=_words(progress, device))
 
         yield log
+    if tensorboard:
+        tensorboard.close()
     if seconds:
         console.print(
             f"waited for photos {waited / seconds:.1%} of {seconds:.0f} s", highlight=False
@@ -121,11 +125,10 @@ def _words(progress: Progress, device: torch.device) -> str:
     return f"{told}  {speed:.3g} photos/s  {_gigabytes(device):.1f} GB"
 
 
-def _tensorboard(run: Path, first: int) -> Callable[[str, float, int], None] | None:
+def _tensorboard(run: Path, first: int) -> Any:
     """TensorBoard's own files too, where it is installed; it forgets steps after `first`."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    writer = SummaryWriter(run / "tensorboard", purge_step=first + 1)
-    return writer.add_scalar
+    return SummaryWriter(run / "tensorboard", purge_step=first + 1)

@@ -81,8 +81,7 @@ class Objective:
                 features = self._neck_outputs(features, boxes, None)
         if self.cache is not None and sample.cache_key is not None:
             self.cache.put(sample.cache_key, sample.photo_size, features)
-            features = as_cached(features)
-        return features  # type: ignore[no-any-return]
+        return as_cached(features)
 
     def _neck_outputs(self, features: Tensor, boxes: Tensor, noise: RegionNoise | None) -> Tensor:
         split = self.split or self._split_by_memory(features, boxes)

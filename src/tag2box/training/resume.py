@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -81,6 +82,16 @@ def restore(game: Game, newest: Checkpoint) -> int:
     for player, state in zip(game.players, newest.state["optimizers"], strict=True):
         player.optimizer.load_state_dict(state)
     return newest.step
+
+
+def require_the_same(steps: Sequence[int | None], run: Path) -> None:
+    """Raise `InputError` unless every process goes on from the same step."""
+    if len(set(steps)) > 1:
+        raise InputError(
+            run,
+            f"holds other checkpoints on other machines (steps {sorted(map(str, set(steps)))})",
+            "name a folder that all machines share",
+        )
 
 
 def data_fingerprint(dataset: Dataset) -> str:

@@ -28,7 +28,7 @@ from tag2box.training.feature_cache import FeatureCache
 from tag2box.training.loop import Progress, run_steps
 from tag2box.training.metrics import Log, told
 from tag2box.training.players import build_game, check_settings, fitted
-from tag2box.training.resume import Resume, newest_of, restore, save
+from tag2box.training.resume import Resume, newest_of, require_the_same, restore, save
 from tag2box.training.samples import Sample, Samples, loaded_ahead
 from tag2box.training.views import Views, indexes_of_step
 
@@ -60,6 +60,7 @@ def train(
         game = build_game(detector.to(ours.device).train(), recipe, ours)
         newest = newest_of(run, recipe, dataset, resume)
         first = 0 if newest is None else restore(game, newest)
+        require_the_same(ours.each(first), run)
         if settings.compile:
             detector.base.compile()
             detector.heads.compile()
