@@ -47,17 +47,17 @@ BACKBONES: dict[str, Callable[[], Backbone]] = {
 WAYS = ("plain", "one-pass", "alternating")
 RATIOS = ("one-pass / plain", "alternating / plain")
 SUB_BATCH = 250
-"""Regions evaluated at once."""
+"""Regions evaluated at once, where there are at least twice as many."""
 
 
-def make_game(backbone: Backbone, way: str, ours: Processes) -> Game:
+def make_game(backbone: Backbone, way: str, regions: int, ours: Processes) -> Game:
     """A detector with random weights and its players, with the settings of the paper."""
     narrow = partial(ConcreteDropBlock, hidden_channels=32)  # as the settings have it
     adversary = None if way == "plain" else narrow(backbone.channels)
     pool = RoIMaxPool(backbone.pool_size, backbone.stride)
-    regions = Regions(pool, backbone.neck, region_dropout=adversary)
+    neck = Regions(pool, backbone.neck, region_dropout=adversary)
     heads = Heads(backbone.dimension, CLASSES)
-    detector = Detector(backbone.base, regions, heads, backbone.pixels).to(ours.device).train()
+    detector = Detector(backbone.base, neck, heads, backbone.pixels).to(ours.device).train()
     moved = partial(
         player,
         optimizer="sgd",
@@ -70,7 +70,8 @@ def make_game(backbone: Backbone, way: str, ours: Processes) -> Game:
     players = [moved(detector.learned_parameters().items())]
     if adversary is not None:
         players.append(moved(adversary.named_parameters(), direction=-0.01))
-    objective = Objective(detector, losses, ours.device, Split(SUB_BATCH, 0))
+    split = Split(min(SUB_BATCH, regions // 2), 0)
+    objective = Objective(detector, losses, ours.device, split)
     return Game(objective, tuple(players), ours, images_per_step=1, in_turns=way == "alternating")
 
 
@@ -109,7 +110,7 @@ def regions_for(name: str, device: torch.device) -> int:
 def measure(name: str, regions: int, limit: float, ours: Processes) -> dict[str, float]:
     """Least seconds of a step, by way."""
     torch.manual_seed(0)
-    games = {way: make_game(BACKBONES[name](), way, ours) for way in WAYS}
+    games = {way: make_game(BACKBONES[name](), way, regions, ours) for way in WAYS}
     sample = make_sample(regions)
     small = make_sample(50)
     for game in games.values():
