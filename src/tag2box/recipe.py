@@ -217,6 +217,9 @@ class MiningSettings:
     """Whether that IoU itself is foreground; `method`: no for OICR, yes otherwise."""
     conflicts: Literal["score", "overlap"] = "score"
     """Which of several pseudo boxes claims a region: the paper's highest score, or overlap."""
+    answers: Literal["method", "each", "together"] = "method"
+    """Whether regions that follow one pseudo box answer each for itself or by their mean
+    probability, as PCL's loss has it; `method`: together for PCL, each otherwise."""
 
 
 @dataclass(frozen=True)

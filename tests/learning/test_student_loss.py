@@ -10,9 +10,9 @@ from tag2box.learning.mining import build_miner
 from tag2box.learning.student_loss import classification_loss, regression_loss
 
 
-def lesson(rng, random_boxes, regions, tags, method="mist"):
+def lesson(rng, random_boxes, regions, tags, method="mist", answers="method"):
     scores = torch.from_numpy(rng.random((regions, 3)))
-    mine = build_miner(method, top_share=0.3)
+    mine = build_miner(method, top_share=0.3, answers=answers)
     taught = mine(scores, random_boxes(rng, regions), torch.tensor(tags, dtype=torch.int64))
     triples = (taught.labels.tolist(), taught.weights.tolist(), taught.followed.tolist())
     return taught, list(zip(*triples, strict=True))
@@ -49,6 +49,29 @@ def test_regions_of_a_pcl_cluster_answer_together(regions, tags, random_boxes):
     )
     assert found <= alone + 1e-12  # the logarithm is concave
     assert (found < alone - 1e-6) == (regions == 30 and len(tags) > 0)
+
+
+@pytest.mark.parametrize("regions", [0, 1, 6, 30])
+@pytest.mark.parametrize("tags", [(), (1,), (0, 1, 2)])
+@pytest.mark.parametrize("method", ["mist", "oicr"])
+def test_regions_of_any_pseudo_box_may_answer_together(regions, tags, method, random_boxes):
+    rng = np.random.default_rng(regions)
+    taught, triples = lesson(rng, random_boxes, regions, tags, method, answers="together")
+    logits = rng.normal(size=(regions, 4))
+    np.testing.assert_allclose(
+        classification_loss(torch.from_numpy(logits), taught),
+        slow.cluster_class_term(logits.tolist(), triples),
+    )
+
+
+def test_who_answers_how(random_boxes):
+    for method, answers, together in (
+        *(("mist", "method", False), ("oicr", "method", False), ("pcl", "method", True)),
+        *(("mist", "together", True), ("mist", "each", False), ("pcl", "each", False)),
+    ):
+        rng = np.random.default_rng(0)
+        taught, _ = lesson(rng, random_boxes, 6, (1,), method, answers)
+        assert taught.as_clusters == together
 
 
 @pytest.mark.parametrize("method", ["mist", "oicr", "pcl"])

@@ -31,7 +31,7 @@ class PseudoLabels:
     pseudo_boxes: PseudoBoxes
     """For reports: which proposals were taken for objects."""
     as_clusters: bool = False
-    """Whether the regions that follow one pseudo box answer together (PCL)."""
+    """Whether the regions that follow one pseudo box answer together, as in PCL."""
 
 
 def assign(

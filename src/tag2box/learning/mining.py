@@ -33,6 +33,7 @@ def build_miner(
     foreground_overlap: float = 0.5,
     foreground_from: Literal["method", "at-least", "above"] = "method",
     conflicts: Conflicts = "score",
+    answers: Literal["method", "each", "together"] = "method",
 ) -> Miner:
     """A miner; the keywords are the fields of `recipe.MiningSettings`.
 
@@ -80,6 +81,7 @@ def build_miner(
             strictly_above=above,
             conflicts=conflicts,
         )
-        return replace(taught, as_clusters=method == "pcl")
+        together = method == "pcl" if answers == "method" else answers == "together"
+        return replace(taught, as_clusters=together)
 
     return mine
