@@ -104,6 +104,10 @@ class Plan:
     recipe: Recipe
     rows: tuple[Row, ...]
 
+    def row_titled(self, title: str) -> Row:
+        """The one row; other titles may begin with the same words."""
+        return next(row for row in self.rows if row.title == title)
+
     def recipe_of(self, row: Row, seed: int, out: Path) -> Recipe:
         """The settings of a run; proposals and frozen features are shared by all runs."""
         recipe = with_changes(self.recipe, row.changes)
@@ -512,7 +516,7 @@ def main() -> None:
         return
     plan = read_plan(asked.list)
     if asked.seed is not None:
-        row = next(row for row in plan.rows if row.title == asked.only)
+        row = plan.row_titled(asked.only)
         print(json.dumps(run_one(plan, row, asked.seed, asked.data, asked.out)))
         return
     plan = replace(plan, rows=tuple(row for row in plan.rows if asked.only in row.title))

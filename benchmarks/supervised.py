@@ -59,7 +59,7 @@ def train_on_boxes(
             stream(samples, settings, ours, 0),
             first=0,
             last=settings.steps,
-            save=lambda _: None,
+            save=lambda *_: None,
             save_every=settings.steps,
             log=lambda _: None,
             non_finite="stop",
