@@ -1,7 +1,7 @@
 """The method step by step on real photos: the tables of the paper, from one list of runs.
 
     python benchmarks/ablation.py [--data VOC-LAYOUT] [--list FILE.toml] [--out runs/ablation]
-                                  [--only WORD] [--processes 2] [--write docs/results.md]
+                                  [--only WORD] [--processes 2] [--kept] [--write docs/results.md]
 
 Every row of the list is trained with every seed, on the tags of the train split alone, and scored
 on the boxes of the val split; CorLoc is that of the photos trained on. A finished run is kept and
@@ -279,7 +279,7 @@ Kept = dict[tuple[str, str], list[dict[str, Any]]]
 """Scores by table and name of a row, one a seed."""
 
 
-def run_all(plan: Plan, listed: Path, data: Path, out: Path, count: int) -> Kept:
+def run_all(plan: Plan, listed: Path, data: Path, out: Path, count: int) -> None:
     """Every run not kept yet, `count` at a time, each a process with its share of the cores."""
     cores = max(1, (os.cpu_count() or 1) // count)
     environment = os.environ | {"OMP_NUM_THREADS": str(cores), "MKL_NUM_THREADS": str(cores)}
@@ -303,7 +303,6 @@ def run_all(plan: Plan, listed: Path, data: Path, out: Path, count: int) -> Kept
     runs = [(row, seed) for seed in seeds for row in plan.rows if seed in row.seeds]
     with ThreadPoolExecutor(count) as pool:
         list(pool.map(lambda run: start(*run), runs))
-    return kept_scores(plan, out)
 
 
 def kept_scores(plan: Plan, out: Path) -> Kept:
@@ -503,6 +502,7 @@ def main() -> None:
     options.add_argument("--list", type=Path, default=HERE / "ablation.toml")
     options.add_argument("--out", type=Path, default=Path("runs/ablation"))
     options.add_argument("--only", default="", help="only tables or rows with this word")
+    options.add_argument("--kept", action="store_true", help="run nothing: what is there already")
     options.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options.add_argument("--write", type=Path, help="page the tables are written to")
     options.add_argument("--report", action="store_true", help="also the two runs side by side")
@@ -520,7 +520,9 @@ def main() -> None:
         print(json.dumps(run_one(plan, row, asked.seed, asked.data, asked.out)))
         return
     plan = replace(plan, rows=tuple(row for row in plan.rows if asked.only in row.title))
-    kept = run_all(plan, asked.list, asked.data, asked.out, asked.processes)
+    if not asked.kept:
+        run_all(plan, asked.list, asked.data, asked.out, asked.processes)
+    kept = kept_scores(plan, asked.out)
     print("\n".join([*tables(kept), *conclusions(kept)]))
     if asked.write:
         write_page(asked.write, kept, plan)
